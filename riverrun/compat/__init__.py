@@ -1,0 +1,1 @@
+"""Other projects' names on top of riverrun: ``riverrun.compat.pyflink`` lets PyFlink scripts run unchanged."""

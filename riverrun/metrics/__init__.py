@@ -1,0 +1,1 @@
+"""Counters, gauges, meters and histograms; metric groups and their scopes; reporters."""

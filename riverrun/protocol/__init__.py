@@ -1,0 +1,1 @@
+"""Everything that crosses a process boundary: stream elements, frames, control messages and their codecs."""

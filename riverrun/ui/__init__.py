@@ -1,0 +1,1 @@
+"""The web app's static files; no imports."""
