@@ -1,1 +1,1 @@
-"""Operator specs, transformations, stream graph, job graph (chaining), execution graph and Spark layers; all plain data."""
+"""Operator specs, transformations, stream graph, job graph, execution graph and layers; all plain data."""

@@ -1,1 +1,1 @@
-"""Everything that crosses a process boundary: stream elements, frames, control messages and their codecs."""
+"""Everything that crosses a process boundary: elements, frames, control messages and their codecs."""

@@ -1,1 +1,1 @@
-"""The task and what runs inside it: inputs, chain, operators, outputs, deadlines. No I/O, no threads, no clock of its own."""
+"""The task and what runs inside it: inputs, chain, operators, outputs. No I/O, no threads, no clock of its own."""

@@ -1,1 +1,4 @@
-"""The only package that knows Spark. ``driver``: session, slots, pipelined job. ``worker``: the mapInArrow body that hosts a task."""
+"""The only package that knows Spark.
+
+``driver``: session, slots, pipelined job. ``worker``: the mapInArrow body that hosts a task.
+"""

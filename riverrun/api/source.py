@@ -1,0 +1,98 @@
+"""What a source is: splits that can be shared out, and readers that know their position.
+
+A split is any picklable object that says what to read and from where. Subtask ``i`` of ``n`` gets its
+share of ``Source.create_splits(n)``; a reader's ``snapshot_splits`` gives back splits with the
+position reached, and a reader made from those goes on exactly there (at any parallelism).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, Generic, TypeVar
+
+from riverrun.core.clock import Clock
+from riverrun.serde.type_info import TypeInformation
+
+T = TypeVar("T")
+
+
+class Boundedness(Enum):
+    """Whether a source ends by itself."""
+
+    BOUNDED = auto()
+    CONTINUOUS_UNBOUNDED = auto()
+
+
+class SourceStatus(Enum):
+    """What a reader can do next."""
+
+    MORE_AVAILABLE = auto()
+    NOTHING_AVAILABLE = auto()
+    END_OF_INPUT = auto()
+
+
+@dataclass(slots=True)
+class Polled:
+    """One answer of a reader: a run of values and what to expect next.
+
+    ``wait_ms`` says when to ask again after NOTHING_AVAILABLE (also together with values: the reader
+    gave what was due). ``timestamps`` are the records' event times where the source knows them.
+    """
+
+    values: list[Any] = field(default_factory=list)
+    timestamps: list[int] | None = None
+    status: SourceStatus = SourceStatus.MORE_AVAILABLE
+    wait_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReaderContext:
+    """Where a reader runs."""
+
+    subtask_index: int
+    parallelism: int
+    clock: Clock
+
+
+class SourceReader(ABC, Generic[T]):
+    """Reads its splits; called from the task thread only, never concurrently."""
+
+    def open(self) -> None:
+        """Acquire connections; called once, in the worker, before the first poll."""
+
+    @abstractmethod
+    def poll(self, limit: int) -> Polled:
+        """At most ``limit`` records that are there now; must not block for long."""
+
+    @abstractmethod
+    def snapshot_splits(self) -> list[Any]:
+        """The splits of this reader with their positions after the last poll."""
+
+    def close(self) -> None:
+        """Release what ``open`` acquired; called once, also after a failure."""
+
+
+class Source(ABC, Generic[T]):
+    """Describes where records come from; picklable, holds no connection."""
+
+    @abstractmethod
+    def create_splits(self, parallelism: int) -> list[Any]:
+        """The initial splits; split ``k`` goes to subtask ``k % parallelism``."""
+
+    @abstractmethod
+    def create_reader(self, splits: list[Any], context: SourceReaderContext) -> SourceReader[T]:
+        """A reader of ``splits``, fresh or with positions from a snapshot."""
+
+    def get_boundedness(self) -> Boundedness:
+        """Whether the source ends by itself."""
+        return Boundedness.BOUNDED
+
+    def get_produced_type(self) -> TypeInformation | None:
+        """The declared type of the records, if there is one."""
+        return None
+
+    def get_forced_parallelism(self) -> int | None:
+        """The only parallelism at which this source can run, if it is limited."""
+        return None
