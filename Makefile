@@ -1,0 +1,51 @@
+# Every target makes the environment first (scripts/setup.sh; at once when it is there already).
+# PYTHON=python3.12 chooses the Python that it is made with.
+
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -q --timeout=300
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo fmt lint test test-unit test-spark test-slow check bench clean
+
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv from the pinned versions, with a Java for Spark
+	@sh scripts/setup.sh
+
+demo: setup ## spend per customer over generated card payments, on Spark, live in the terminal
+	@$(BIN)/river demo
+
+fmt: setup ## format the code and apply the safe fixes
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix-only --exit-zero --quiet .
+
+lint: setup ## format, rules, types and the import contracts
+	@$(BIN)/ruff format --check --quiet . || { echo "lint: run 'make fmt'"; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary scripts/setup_env.py
+	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; exit 1; }
+
+test: lint ## lint and types, then every test that is not slow
+	@$(PYTEST) -m "not slow"
+
+test-unit: setup ## the tests without Spark, in parallel
+	@$(PYTEST) -n auto -m "not slow and not spark"
+
+test-spark: setup ## the tests on a local Spark
+	@$(PYTEST) -m "spark and not slow"
+
+test-slow: setup ## the long proofs
+	@$(PYTEST) --timeout=3600 -m slow
+
+check: test ## what CI runs
+
+bench: setup ## the benchmarks; ratios within one run
+	@$(BIN)/python -m benchmarks.run
+
+clean: ## remove the environment and everything generated
+	@rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf build dist *.egg-info spark-warehouse metastore_db derby.log
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
