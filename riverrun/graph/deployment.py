@@ -63,6 +63,8 @@ class OutEdge:
     """Consumer index -> partition of the next layer that takes the frame (a relay, or the consumer)."""
     type_info: TypeInformation | None = None
     buffer_timeout_ms: int = 10
+    target_name: str = ""
+    """Name of the operator that reads this edge, for messages."""
 
 
 @dataclass(frozen=True, slots=True)

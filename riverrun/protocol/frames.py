@@ -1,0 +1,173 @@
+"""Frames: what one producer subtask sends to one consumer subtask in one row of an exchange.
+
+A frame is a header (attempt, edge, producer, consumer, sequence number) and a list of elements, each a
+tag, a length and its bytes. Numbers are little-endian. An empty row is a filler, not a frame: it only
+makes Spark hand over the row before it, and the receiver drops it.
+
+    header   B version | H attempt | I edge | I producer | I consumer | Q sequence
+    element  B tag | I length | bytes
+    Records  B codec | B has_timestamps | I count | [q timestamp] * count | run
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from riverrun.core.errors import InternalError
+from riverrun.protocol.elements import (
+    Barrier,
+    Element,
+    EndOfInput,
+    LatencyMarker,
+    Records,
+    Watermark,
+    WatermarkStatus,
+)
+
+VERSION: Final = 1
+FILLER: Final = b""
+
+_HEADER: Final = struct.Struct("<BHIIIQ")
+_ELEMENT: Final = struct.Struct("<BI")
+_RECORDS: Final = struct.Struct("<BBI")
+_LONG: Final = struct.Struct("<q")
+_BARRIER: Final = struct.Struct("<qq")
+_MARKER: Final = struct.Struct("<dI")
+_ATTEMPTS: Final = 1 << 16
+
+_TAG_RECORDS, _TAG_WATERMARK, _TAG_STATUS, _TAG_BARRIER, _TAG_LATENCY, _TAG_END = range(1, 7)
+
+DecodeRun: TypeAlias = Callable[[int, memoryview], list[Any]]
+"""Turns (codec tag, bytes of a run) into its values."""
+
+
+class FrameError(InternalError):
+    """Bytes that are not a frame of this job, or frames that arrive out of order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameHeader:
+    """Where a frame comes from, where it goes, and which one it is on that channel."""
+
+    attempt: int
+    edge: int
+    producer: int
+    consumer: int
+    sequence: int
+
+
+def encode_frame(header: FrameHeader, elements: Iterable[bytes]) -> bytes:
+    """A frame of already encoded ``elements``."""
+    head = _HEADER.pack(
+        VERSION,
+        header.attempt % _ATTEMPTS,
+        header.edge,
+        header.producer,
+        header.consumer,
+        header.sequence,
+    )
+    return b"".join((head, *elements))
+
+
+def decode_header(frame: bytes | memoryview) -> FrameHeader:
+    """The header alone, which is all a relay needs."""
+    if len(frame) < _HEADER.size:
+        raise FrameError(f"frame of {len(frame)} bytes: expected at least {_HEADER.size}")
+    version, attempt, edge, producer, consumer, sequence = _HEADER.unpack_from(frame)
+    if version != VERSION:
+        raise FrameError(
+            f"frame of version {version}: expected {VERSION}; "
+            f"all processes of a job must run the same riverrun"
+        )
+    return FrameHeader(attempt, edge, producer, consumer, sequence)
+
+
+def encode_records(
+    codec_tag: int, count: int, run: bytes | memoryview, timestamps: Sequence[int] | None
+) -> list[bytes | memoryview]:
+    """The pieces of a Records element around an encoded run (joined by ``encode_frame``)."""
+    times = b"" if timestamps is None else array("q", timestamps).tobytes()
+    body = _RECORDS.size + len(times) + len(run)
+    return [
+        _ELEMENT.pack(_TAG_RECORDS, body),
+        _RECORDS.pack(codec_tag, timestamps is not None, count),
+        times,
+        run,
+    ]
+
+
+def encode_control(element: Element) -> bytes:
+    """Any element but Records as bytes.
+
+    >>> encode_control(EndOfInput()).hex()
+    '0600000000'
+    """
+    match element:
+        case Watermark(time):
+            return _tagged(_TAG_WATERMARK, _LONG.pack(time))
+        case WatermarkStatus(idle):
+            return _tagged(_TAG_STATUS, bytes((idle,)))
+        case Barrier(checkpoint, timestamp, options):
+            return _tagged(_TAG_BARRIER, _BARRIER.pack(checkpoint, timestamp) + options)
+        case LatencyMarker(emitted_ms, source, subtask):
+            return _tagged(_TAG_LATENCY, _MARKER.pack(emitted_ms, subtask) + source.encode())
+        case EndOfInput():
+            return _tagged(_TAG_END, b"")
+        case Records():
+            raise FrameError("a run of records needs its codec: use encode_records")
+
+
+def decode_elements(frame: bytes | memoryview, decode_run: DecodeRun) -> list[Element]:
+    """The elements of a frame, in order."""
+    view = memoryview(frame)
+    position, end = _HEADER.size, len(view)
+    elements: list[Element] = []
+    while position < end:
+        tag, length = _ELEMENT.unpack_from(view, position)
+        position += _ELEMENT.size
+        if position + length > end:
+            raise FrameError(f"element of {length} bytes in a frame that ends {end - position} later")
+        elements.append(_decode(tag, view[position : position + length], decode_run))
+        position += length
+    return elements
+
+
+def _tagged(tag: int, body: bytes) -> bytes:
+    return _ELEMENT.pack(tag, len(body)) + body
+
+
+def _decode(tag: int, body: memoryview, decode_run: DecodeRun) -> Element:
+    if tag == _TAG_RECORDS:
+        return _decode_records(body, decode_run)
+    if tag == _TAG_WATERMARK:
+        return Watermark(_LONG.unpack(body)[0])
+    if tag == _TAG_STATUS:
+        return WatermarkStatus(bool(body[0]))
+    if tag == _TAG_BARRIER:
+        checkpoint, timestamp = _BARRIER.unpack_from(body)
+        return Barrier(checkpoint, timestamp, bytes(body[_BARRIER.size :]))
+    if tag == _TAG_LATENCY:
+        emitted_ms, subtask = _MARKER.unpack_from(body)
+        return LatencyMarker(emitted_ms, bytes(body[_MARKER.size :]).decode(), subtask)
+    if tag == _TAG_END:
+        return EndOfInput()
+    raise FrameError(f"element tag {tag}: expected 1 to 6")
+
+
+def _decode_records(body: memoryview, decode_run: DecodeRun) -> Records:
+    codec_tag, has_timestamps, count = _RECORDS.unpack_from(body)
+    position = _RECORDS.size
+    timestamps: list[int] | None = None
+    if has_timestamps:
+        times = array("q")
+        times.frombytes(body[position : position + 8 * count])
+        timestamps = times.tolist()
+        position += 8 * count
+    values = decode_run(codec_tag, body[position:])
+    if len(values) != count:
+        raise FrameError(f"run of {len(values)} values: its header says {count}")
+    return Records(values, timestamps)
