@@ -1,0 +1,281 @@
+"""The options that riverrun reads, with their types and defaults, and the check of a whole configuration.
+
+Flink's keys keep Flink's meaning; keys of our own begin with ``riverrun.``. Keys that are accepted so
+that a Flink configuration can be used as it is, but that change nothing here, are in
+``accepted_options``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from riverrun.core.accepted_options import ACCEPTED, OPEN_PREFIXES
+from riverrun.core.config_options import (
+    BOOLEAN,
+    DURATION,
+    FLOAT,
+    INT,
+    MAP,
+    MEMORY,
+    STRING,
+    AnyOption,
+    ConfigOption,
+    choice,
+    enum_type,
+    optional,
+)
+from riverrun.core.errors import ConfigError
+from riverrun.core.time import Duration
+
+log = logging.getLogger(__name__)
+
+_ms = Duration.of_millis
+_s = Duration.of_seconds
+_min = Duration.of_minutes
+
+
+class RuntimeExecutionMode(Enum):
+    """Whether results are updated as records come (STREAMING) or given once at the end (BATCH)."""
+
+    STREAMING = 0
+    BATCH = 1
+    AUTOMATIC = 2
+    """BATCH when every source is bounded, else STREAMING."""
+
+
+class CheckpointingMode(Enum):
+    """What a failure may do to results: nothing, or count records again."""
+
+    EXACTLY_ONCE = 0
+    AT_LEAST_ONCE = 1
+
+
+class ExternalizedCheckpointRetention(Enum):
+    """What becomes of a job's checkpoints when it is cancelled."""
+
+    DELETE_ON_CANCELLATION = 0
+    RETAIN_ON_CANCELLATION = 1
+    NO_EXTERNALIZED_CHECKPOINTS = 2
+
+
+# the program
+PARALLELISM: Final = ConfigOption("parallelism.default", optional(INT), None)
+MAX_PARALLELISM: Final = ConfigOption("pipeline.max-parallelism", optional(INT), None)
+PIPELINE_NAME: Final = ConfigOption("pipeline.name", optional(STRING), None)
+OPERATOR_CHAINING: Final = ConfigOption(
+    "pipeline.operator-chaining.enabled",
+    BOOLEAN,
+    default=True,
+    fallback_keys=("pipeline.operator-chaining",),
+)
+CHAIN_DIFFERENT_MAX_PARALLELISM: Final = ConfigOption(
+    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
+    BOOLEAN,
+    default=True,
+)
+AUTO_WATERMARK_INTERVAL: Final = ConfigOption(
+    "pipeline.auto-watermark-interval", DURATION, _ms(200)
+)
+OBJECT_REUSE: Final = ConfigOption("pipeline.object-reuse", BOOLEAN, default=False)
+AUTO_GENERATE_UIDS: Final = ConfigOption("pipeline.auto-generate-uids", BOOLEAN, default=True)
+GLOBAL_JOB_PARAMETERS: Final = ConfigOption[Mapping[str, str]](
+    "pipeline.global-job-parameters", MAP, MappingProxyType({})
+)
+RUNTIME_MODE: Final = ConfigOption(
+    "execution.runtime-mode", enum_type(RuntimeExecutionMode), RuntimeExecutionMode.STREAMING
+)
+BUFFER_TIMEOUT: Final = ConfigOption(
+    "execution.buffer-timeout.interval",
+    DURATION,
+    _ms(10),
+    fallback_keys=("execution.buffer-timeout",),
+)
+BUFFER_TIMEOUT_ENABLED: Final = ConfigOption(
+    "execution.buffer-timeout.enabled", BOOLEAN, default=True
+)
+LATENCY_INTERVAL: Final = ConfigOption(
+    "metrics.latency.interval", DURATION, _ms(0), "0 turns latency markers off"
+)
+LATENCY_GRANULARITY: Final = ConfigOption(
+    "metrics.latency.granularity", choice("single", "operator", "subtask"), "operator"
+)
+
+# checkpoints
+CHECKPOINT_INTERVAL: Final = ConfigOption(
+    "execution.checkpointing.interval", optional(DURATION), None
+)
+CHECKPOINTING_MODE: Final = ConfigOption(
+    "execution.checkpointing.mode", enum_type(CheckpointingMode), CheckpointingMode.EXACTLY_ONCE
+)
+CHECKPOINT_TIMEOUT: Final = ConfigOption("execution.checkpointing.timeout", DURATION, _min(10))
+CHECKPOINT_MIN_PAUSE: Final = ConfigOption("execution.checkpointing.min-pause", DURATION, _ms(0))
+MAX_CONCURRENT_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.max-concurrent-checkpoints", INT, 1
+)
+TOLERABLE_FAILED_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.tolerable-failed-checkpoints", INT, 0
+)
+RETAINED_CHECKPOINTS: Final = ConfigOption(
+    "execution.checkpointing.num-retained",
+    INT,
+    1,
+    fallback_keys=("state.checkpoints.num-retained",),
+)
+EXTERNALIZED_RETENTION: Final = ConfigOption(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    enum_type(ExternalizedCheckpointRetention),
+    ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS,
+)
+CHECKPOINT_STORAGE: Final = ConfigOption(
+    "execution.checkpointing.storage",
+    optional(choice("jobmanager", "filesystem")),
+    None,
+    fallback_keys=("state.checkpoint-storage",),
+)
+CHECKPOINT_DIR: Final = ConfigOption(
+    "execution.checkpointing.dir", optional(STRING), None, fallback_keys=("state.checkpoints.dir",)
+)
+SAVEPOINT_DIR: Final = ConfigOption(
+    "execution.checkpointing.savepoint-dir",
+    optional(STRING),
+    None,
+    fallback_keys=("state.savepoints.dir",),
+)
+UNALIGNED: Final = ConfigOption(
+    "execution.checkpointing.unaligned.enabled",
+    BOOLEAN,
+    default=False,
+    fallback_keys=("execution.checkpointing.unaligned",),
+)
+UNALIGNED_FORCED: Final = ConfigOption(
+    "execution.checkpointing.unaligned.forced", BOOLEAN, default=False
+)
+ALIGNED_TIMEOUT: Final = ConfigOption(
+    "execution.checkpointing.aligned-checkpoint-timeout", DURATION, _ms(0)
+)
+INCREMENTAL: Final = ConfigOption(
+    "execution.checkpointing.incremental",
+    BOOLEAN,
+    default=False,
+    fallback_keys=("state.backend.incremental",),
+)
+CHECKPOINTS_AFTER_FINISH: Final = ConfigOption(
+    "execution.checkpointing.checkpoints-after-tasks-finish", BOOLEAN, default=True
+)
+SNAPSHOT_COMPRESSION: Final = ConfigOption(
+    "execution.checkpointing.snapshot-compression", BOOLEAN, default=False
+)
+STATE_BACKEND: Final = ConfigOption(
+    "state.backend.type", choice("hashmap", "rocksdb"), "hashmap", fallback_keys=("state.backend",)
+)
+CHANGELOG: Final = ConfigOption("state.changelog.enabled", optional(BOOLEAN), None)
+
+# restart
+RESTART_STRATEGY: Final = ConfigOption(
+    "restart-strategy.type",
+    optional(choice("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay")),
+    None,
+    "without it: none when checkpoints are off, else exponential-delay",
+    fallback_keys=("restart-strategy",),
+)
+FIXED_DELAY_ATTEMPTS: Final = ConfigOption("restart-strategy.fixed-delay.attempts", INT, 1)
+FIXED_DELAY: Final = ConfigOption("restart-strategy.fixed-delay.delay", DURATION, _s(1))
+FAILURE_RATE_MAX: Final = ConfigOption(
+    "restart-strategy.failure-rate.max-failures-per-interval", INT, 1
+)
+FAILURE_RATE_INTERVAL: Final = ConfigOption(
+    "restart-strategy.failure-rate.failure-rate-interval", DURATION, _min(1)
+)
+FAILURE_RATE_DELAY: Final = ConfigOption("restart-strategy.failure-rate.delay", DURATION, _s(1))
+BACKOFF_INITIAL: Final = ConfigOption(
+    "restart-strategy.exponential-delay.initial-backoff", DURATION, _s(1)
+)
+BACKOFF_MAX: Final = ConfigOption(
+    "restart-strategy.exponential-delay.max-backoff", DURATION, _min(1)
+)
+BACKOFF_MULTIPLIER: Final = ConfigOption(
+    "restart-strategy.exponential-delay.backoff-multiplier", FLOAT, 1.5
+)
+BACKOFF_RESET: Final = ConfigOption(
+    "restart-strategy.exponential-delay.reset-backoff-threshold", DURATION, _min(60)
+)
+BACKOFF_JITTER: Final = ConfigOption("restart-strategy.exponential-delay.jitter-factor", FLOAT, 0.1)
+BACKOFF_ATTEMPTS: Final = ConfigOption(
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff", optional(INT), None
+)
+
+# riverrun's own
+MASTER: Final = ConfigOption(
+    "riverrun.master",
+    STRING,
+    "local[*]",
+    "where jobs run: local[N], local[*], spark://host:port, yarn, k8s://..., or in-process",
+)
+FRAME_BYTES: Final = ConfigOption(
+    "riverrun.frame.bytes", MEMORY, 256 << 10, "a buffer that holds this much leaves at once"
+)
+HEARTBEAT_INTERVAL: Final = ConfigOption("riverrun.heartbeat.interval", DURATION, _s(1))
+HEARTBEAT_TIMEOUT: Final = ConfigOption("riverrun.heartbeat.timeout", DURATION, _s(50))
+METRICS_INTERVAL: Final = ConfigOption("riverrun.metrics.interval", DURATION, _s(1))
+CANCEL_GRACE: Final = ConfigOption(
+    "riverrun.cancel.grace", DURATION, _s(1), "how long a task may take to end when cancelled"
+)
+COLLECT_WINDOW_BYTES: Final = ConfigOption(
+    "riverrun.collect.window-bytes", MEMORY, 4 << 20, "results a task may send ahead of the client"
+)
+MAILBOX_FRAMES: Final = ConfigOption(
+    "riverrun.mailbox.frames", INT, 8, "frames that wait in front of a task"
+)
+CONTROL_HOST: Final = ConfigOption(
+    "riverrun.control.host",
+    optional(STRING),
+    None,
+    "the address at which workers reach the JobMaster; found by itself if not set",
+)
+LOCAL_SLOTS: Final = ConfigOption(
+    "riverrun.local.slots", INT, 1024, "the most task slots a local master opens"
+)
+IN_PROCESS_SEED: Final = ConfigOption(
+    "riverrun.in-process.seed", INT, 0, "seeds the order in which the in-process master runs tasks"
+)
+
+KNOWN: Final[Mapping[str, AnyOption]] = {
+    key: option
+    for option in list(globals().values())
+    if isinstance(option, ConfigOption)
+    for key in (option.key, *option.fallback_keys)
+}
+"""Every option of this module by key, older names included."""
+
+_GUARDED: Final = frozenset(key.partition(".")[0] for key in (*KNOWN, *ACCEPTED))
+
+
+def check_config(config: Mapping[str, str]) -> None:
+    """Refuse unknown keys under prefixes that are ours, and values that cannot be read.
+
+    Keys under other prefixes pass: they may belong to Spark, or to the user's own functions.
+
+    Raises:
+        ConfigError: with the nearest known key, or the key, its value and the form expected.
+    """
+    for key in config:
+        option = KNOWN.get(key)
+        if option is not None:
+            option.check(config)
+        elif key in ACCEPTED or key.startswith(OPEN_PREFIXES):
+            log.debug("option accepted, has no effect here key=%s", key)
+        elif key.partition(".")[0] in _GUARDED:
+            raise ConfigError(_unknown(key))
+
+
+def _unknown(key: str) -> str:
+    near = difflib.get_close_matches(key, (*KNOWN, *ACCEPTED), n=1, cutoff=0.5)
+    advice = (
+        f"did you mean {near[0]!r}?" if near else "see the list of options in the documentation"
+    )
+    return f"option {key!r}: there is no such option; {advice}"
