@@ -232,7 +232,9 @@ MEMORY: Final = OptionType(
     lambda value: f"{value} bytes",
 )
 STRINGS: Final = OptionType("a list such as a;b", parse_list, ";".join)
-MAP: Final = OptionType[Mapping[str, str]]("pairs such as a:1,b:2", parse_map, _render_map)
+MAP: Final[OptionType[Mapping[str, str]]] = OptionType(
+    "pairs such as a:1,b:2", parse_map, _render_map
+)
 
 
 class ConfigOptions:

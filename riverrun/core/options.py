@@ -83,7 +83,7 @@ AUTO_WATERMARK_INTERVAL: Final = ConfigOption(
 )
 OBJECT_REUSE: Final = ConfigOption("pipeline.object-reuse", BOOLEAN, default=False)
 AUTO_GENERATE_UIDS: Final = ConfigOption("pipeline.auto-generate-uids", BOOLEAN, default=True)
-GLOBAL_JOB_PARAMETERS: Final = ConfigOption[Mapping[str, str]](
+GLOBAL_JOB_PARAMETERS: Final[ConfigOption[Mapping[str, str]]] = ConfigOption(
     "pipeline.global-job-parameters", MAP, MappingProxyType({})
 )
 RUNTIME_MODE: Final = ConfigOption(
