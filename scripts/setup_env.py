@@ -431,7 +431,7 @@ def run(
         process.wait()
         raise
     if process.wait():
-        tail = "\n".join(f"  | {line}" for line in said[-12:])
+        tail = "\n".join(f"  | {line[:160]}" for line in said[-10:])
         name = " ".join(Path(part).name for part in command[:5] if not part.startswith("-"))
         message = f"`{name}` failed{hint_for(chr(10).join(said))}\n{tail}\n  whole output: {LOG}"
         raise SetupError(message)
