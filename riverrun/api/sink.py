@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from riverrun.api.runtime_context import DetachedRuntimeContext, RuntimeContext
+
 T = TypeVar("T")
 
 
@@ -28,6 +30,14 @@ class SinkWriterContext:
     parallelism: int
     task_name: str
     to_client: ClientChannel
+    runtime: RuntimeContext | None = None
+    """The task's own context; ``None`` outside of a task."""
+
+    def runtime_context(self) -> RuntimeContext:
+        """What to open user functions of the sink with."""
+        if self.runtime is not None:
+            return self.runtime
+        return DetachedRuntimeContext(self.task_name, self.subtask_index, self.parallelism)
 
 
 class SinkWriter(ABC, Generic[T]):

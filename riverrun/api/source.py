@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
+from riverrun.api.runtime_context import DetachedRuntimeContext, RuntimeContext
 from riverrun.core.clock import Clock
 from riverrun.serde.type_info import TypeInformation
 
@@ -54,6 +55,14 @@ class SourceReaderContext:
     subtask_index: int
     parallelism: int
     clock: Clock
+    runtime: RuntimeContext | None = None
+    """The task's own context; ``None`` outside of a task."""
+
+    def runtime_context(self) -> RuntimeContext:
+        """What to open user functions of the source with."""
+        if self.runtime is not None:
+            return self.runtime
+        return DetachedRuntimeContext("source", self.subtask_index, self.parallelism)
 
 
 class SourceReader(ABC, Generic[T]):

@@ -1,0 +1,45 @@
+"""A sink whose records travel to the process that submitted the job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
+
+__all__ = ["ClientHandler", "CollectSink"]
+
+ClientHandler: TypeAlias = Callable[[int, Sequence[Any]], None]
+"""Called with (subtask, values)."""
+
+
+class CollectSink(Sink[Any]):
+    """Hands runs of records to ``handler`` in the client's process.
+
+    The handler stays there: a copy of this sink that was sent to a worker has none.
+    """
+
+    def __init__(self, handler: ClientHandler | None = None) -> None:
+        self._handler = handler
+
+    def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
+        return _ClientWriter(context)
+
+    def client_handler(self) -> ClientHandler | None:
+        return self._handler
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_handler": None}
+
+
+class _ClientWriter(SinkWriter[Any]):
+    def __init__(self, context: SinkWriterContext) -> None:
+        self._to_client = context.to_client
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        del timestamp
+        self._to_client.send([value])
+
+    def write_run(self, values: list[Any], timestamps: list[int] | None) -> None:
+        del timestamps
+        self._to_client.send(values)

@@ -1,0 +1,25 @@
+"""A sink that forgets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
+
+__all__ = ["DiscardingSink"]
+
+
+class DiscardingSink(Sink[Any]):
+    """Takes every record and does nothing with it."""
+
+    def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
+        del context
+        return _DiscardingWriter()
+
+
+class _DiscardingWriter(SinkWriter[Any]):
+    def write(self, value: Any, timestamp: int | None) -> None:
+        pass
+
+    def write_run(self, values: list[Any], timestamps: list[int] | None) -> None:
+        pass

@@ -1,0 +1,62 @@
+"""Which engine runs a job, by the name of the master.
+
+The engine lies above this layer, so it is named here and loaded only when a job is about to run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from riverrun.core.errors import ConfigError, ProgramError
+from riverrun.graph.executor import JobExecutor
+
+_IN_PROCESS: Final = "riverrun.local.executor:InProcessExecutor"
+_SPARK: Final = "riverrun.spark.driver.executor:SparkExecutor"
+
+EXECUTORS: Final = (
+    (re.compile(r"in-process"), _IN_PROCESS),
+    (re.compile(r"local(\[(\*|\d+)(\s*,\s*\d+)?\])?"), _SPARK),
+    (re.compile(r"local-cluster\[.+\]"), _SPARK),
+    (re.compile(r"spark://.+"), _SPARK),
+    (re.compile(r"yarn"), _SPARK),
+    (re.compile(r"k8s://.+"), _SPARK),
+)
+"""Form of the master -> module and class that has ``create(master=, config=, session=)``."""
+
+
+def executor_for(
+    master: str, config: Mapping[str, str], session: object | None = None
+) -> JobExecutor:
+    """An executor for ``master``, or on ``session``, the user's own Spark session.
+
+    Raises:
+        ConfigError: no engine knows this kind of master.
+        ProgramError: the engine needs a package that is not installed.
+    """
+    target = _SPARK if session is not None else _target(master)
+    module_name, _, class_name = target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.partition(".")[0] == "riverrun":
+            raise
+        raise ProgramError(
+            f"master {master!r}: needs the package {error.name!r}, which is not installed; "
+            f"install riverrun[spark], or use the master 'in-process'"
+        ) from error
+    factory: Any = getattr(module, class_name)
+    executor: JobExecutor = factory.create(master=master, config=config, session=session)
+    return executor
+
+
+def _target(master: str) -> str:
+    for form, target in EXECUTORS:
+        if form.fullmatch(master):
+            return target
+    raise ConfigError(
+        f"option 'riverrun.master': is {master!r}; expected local, local[N], local[*], "
+        f"spark://host:port, yarn, k8s://..., or in-process"
+    )
