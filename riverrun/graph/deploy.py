@@ -95,6 +95,7 @@ class _Writer:
             targets={c: self.plan.hop(edge, slot.subtask, c, layer + 1) for c in consumers},
             type_info=edge.type_info,
             buffer_timeout_ms=edge.buffer_timeout_ms,
+            target_name=target.operators[0].name,
         )
 
     def _relay(self, slot: PlannedRelay, layer: int, partition: int) -> RelayDeployment:

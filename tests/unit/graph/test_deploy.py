@@ -161,6 +161,7 @@ def test_a_deployment_holds_all_facts_of_its_subtask() -> None:
     assert (out.edge, out.operator, out.tag, out.partitioning) == (0, 0, None, Hash(same))
     assert (out.consumers, out.targets) == ((0, 1, 2), {0: 0, 1: 1, 2: 2})
     assert (out.consumer_parallelism, out.max_parallelism, out.buffer_timeout_ms) == (3, 9, 5)
+    assert out.target_name == "Sink: b"
     assert (into.edge, into.producers, into.input_index) == (0, (0, 1), 0)
     assert consumer.operators == graph.vertices[1].operators
 
