@@ -177,10 +177,8 @@ def build(wanted: dict[str, str], progress: Progress) -> None:
     temporary.mkdir(exist_ok=True)
 
     count = sum("==" in line for line in REQUIREMENTS["dev"].read_text().splitlines())
-    progress.step(
-        f"2/4 installing {count} pinned packages; pyspark is a download of 456 MB, "
-        "the first time takes a minute or more"
-    )
+    note = "" if keep else "; pyspark alone is a download of 456 MB, a minute or more"
+    progress.step(f"2/4 installing {count} pinned packages{note}")
     pip(progress, "install", "--no-build-isolation", "-r", str(REQUIREMENTS["dev"]))
     progress.step("3/4 installing riverrun itself (editable)")
     pip(progress, "install", "--no-build-isolation", "--no-deps", "-e", str(ROOT))
