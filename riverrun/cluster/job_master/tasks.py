@@ -1,0 +1,140 @@
+"""The subtasks of one attempt of a job, as their JobMaster knows them: relays too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from riverrun.core.errors import Failure
+from riverrun.core.ids import Millis, SubtaskId, VertexId
+from riverrun.core.lifecycle import TaskStatus
+from riverrun.graph.deployment import Deployment, TaskDeployment
+from riverrun.graph.execution_graph import ExecutionGraph, Subtask
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TaskKey:
+    """A subtask's place in the engine: relays have one too, which is why it is not the vertex."""
+
+    layer: int
+    partition: int
+
+
+class Contact(Enum):
+    """Whether a task can be talked to."""
+
+    AWAITED = auto()
+    CONNECTED = auto()
+    GONE = auto()
+
+
+class TaskRecord:
+    """One subtask: its place, its life, its connection and the process it runs in.
+
+    Its life is the execution graph's ``Subtask``, so that whoever reads the graph sees it.
+    """
+
+    def __init__(self, key: TaskKey, task: str, subtask: Subtask) -> None:
+        self.key = key
+        self.task = task
+        self.index = subtask.id.index
+        self.contact = Contact.AWAITED
+        self.pid: int | None = None
+        self.host: str | None = None
+        self.said_goodbye = False
+        """Whether its last words arrived, so that a closed connection is no surprise."""
+        self._life = subtask
+
+    @property
+    def status(self) -> TaskStatus:
+        """Where the task stands."""
+        return self._life.status
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing needs to be said to the task any more."""
+        return self.contact is Contact.GONE or self.said_goodbye
+
+    def describe(self) -> str:
+        """The task in a message."""
+        return f"task {self.task!r} subtask {self.index}"
+
+    def process(self) -> str:
+        """The task's process in a message."""
+        return f"pid {self.pid} on {self.host}"
+
+    def deploy(self, at: Millis) -> None:
+        """The engine was told to run the task."""
+        self._life.go(TaskStatus.SCHEDULED, at)
+        self._life.go(TaskStatus.DEPLOYING, at)
+
+    def register(self, pid: int, host: str, at: Millis) -> None:
+        """The task's process is there."""
+        self.pid, self.host = pid, host
+        self.contact = Contact.CONNECTED
+        self._life.go(TaskStatus.INITIALIZING, at)
+
+    def report(self, status: TaskStatus, at: Millis, failure: Failure | None = None) -> None:
+        """Move to what the task says; IllegalTransition when it cannot have come there.
+
+        Saying the same twice, and saying anything after the end, changes nothing.
+        """
+        if status is not self.status and not self.status.is_terminal():
+            self._life.go(status, at, failure)
+
+
+class TaskTable:
+    """All subtasks of the attempt by their place."""
+
+    def __init__(self, records: Iterable[TaskRecord]) -> None:
+        self._records = {record.key: record for record in records}
+
+    def __iter__(self) -> Iterator[TaskRecord]:
+        return iter(self._records.values())
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, key: TaskKey) -> TaskRecord:
+        return self._records[key]
+
+    def get(self, key: TaskKey) -> TaskRecord | None:
+        """The record at ``key``, if the job has a subtask there."""
+        return self._records.get(key)
+
+    def awaited(self) -> list[TaskRecord]:
+        """Those that never registered."""
+        return [task for task in self if task.contact is Contact.AWAITED]
+
+    def connected(self) -> list[TaskRecord]:
+        """Those with an open connection."""
+        return [task for task in self if task.contact is Contact.CONNECTED]
+
+    def not_finished(self) -> list[TaskRecord]:
+        """Those that did not report the orderly end of their work."""
+        return [
+            task for task in self if not (task.said_goodbye and task.status is TaskStatus.FINISHED)
+        ]
+
+
+def task_records(
+    layers: Sequence[Sequence[Deployment]], execution: ExecutionGraph, at: Millis
+) -> list[TaskRecord]:
+    """A record for each deployment; a relay, which the graph does not know, gets a life of its own."""
+    return [
+        TaskRecord(
+            TaskKey(deployment.layer, deployment.partition),
+            deployment.name,
+            _life(deployment, execution, at),
+        )
+        for layer in layers
+        for deployment in layer
+    ]
+
+
+def _life(deployment: Deployment, execution: ExecutionGraph, at: Millis) -> Subtask:
+    if isinstance(deployment, TaskDeployment):
+        return execution.subtask(SubtaskId(deployment.vertex, deployment.subtask))
+    place = SubtaskId(VertexId(f"relay of layer {deployment.layer}"), deployment.subtask)
+    return Subtask(place, deployment.name, at)

@@ -1,0 +1,189 @@
+"""What a task and its JobMaster say to each other: two closed unions and their codec.
+
+One connection per subtask (relays too). The order of a connection's life:
+
+    task: Register            JobMaster: Registered, or Rejected and the end
+    JobMaster: Start          once every subtask of the job is registered
+    task: StatusChanged, Metrics, ClientRun, Accumulators, Heartbeat ...
+    JobMaster: HeartbeatAck, Credit ..., Cancel when the job must stop
+    task: TaskFailed (if it did), TaskEnded, then it closes
+
+A connection that closes without TaskEnded means that the worker process is gone.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, TypeAlias
+
+import msgspec
+
+from riverrun.core.errors import ExternalError, Failure
+from riverrun.core.lifecycle import TaskStatus
+
+
+class MalformedMessage(ExternalError):  # noqa: N818
+    """Bytes on a control connection that are no message of the union expected there."""
+
+
+class FailureOrigin(Enum):
+    """Where a task's failure began; decides which of a job's failures is shown."""
+
+    USER = "USER"
+    """The user's own code raised."""
+    SYSTEM = "SYSTEM"
+    """Something outside, or riverrun itself, failed in this task first."""
+    CONSEQUENCE = "CONSEQUENCE"
+    """The task could not go on because another part of the job was gone."""
+
+
+class Register(msgspec.Struct, frozen=True, tag=True):
+    """First message: who the task is. ``vertex`` is empty for a relay."""
+
+    job: str
+    attempt: int
+    vertex: str
+    task: str
+    subtask: int
+    layer: int
+    partition: int
+    pid: int
+    host: str
+
+
+class Heartbeat(msgspec.Struct, frozen=True, tag=True):
+    """The task's process is alive; answered by HeartbeatAck."""
+
+
+class StatusChanged(msgspec.Struct, frozen=True, tag=True):
+    """The task moved to ``status``."""
+
+    status: TaskStatus
+
+
+class Metrics(msgspec.Struct, frozen=True, tag=True):
+    """Values now: operator name ("" for the task itself) -> metric name -> value."""
+
+    values: dict[str, dict[str, float]]
+
+
+class TaskFailed(msgspec.Struct, frozen=True, tag=True):
+    """Why the task is about to end in FAILED; sent before the engine can notice."""
+
+    failure: Failure
+    origin: FailureOrigin
+
+
+class ClientRun(msgspec.Struct, frozen=True, tag=True):
+    """A run of values for the client: ``payload`` is the pickled sequence of ``count`` values.
+
+    ``sequence`` counts the runs of one operator and subtask from 0. See Credit for the flow control.
+    """
+
+    operator_id: str
+    sequence: int
+    payload: bytes
+    count: int
+
+
+class Accumulators(msgspec.Struct, frozen=True, tag=True):
+    """All accumulator values of the task now: a pickled ``dict[str, Any]``."""
+
+    payload: bytes
+
+
+class TaskEnded(msgspec.Struct, frozen=True, tag=True):
+    """Last message: ``outcome`` is FINISHED, CANCELED or FAILED."""
+
+    outcome: TaskStatus
+
+
+class Registered(msgspec.Struct, frozen=True, tag=True):
+    """Welcome, and the terms of the connection."""
+
+    heartbeat_interval_ms: int
+    heartbeat_timeout_ms: int
+    """Silence of either end for longer than this means that it is gone."""
+    window_bytes: int
+    """How many ClientRun payload bytes the task may have sent without credit.
+
+    A run larger than that may be sent when nothing else is waiting for credit.
+    """
+
+
+class Rejected(msgspec.Struct, frozen=True, tag=True):
+    """The task is not wanted (the job is ending, or another attempt took its place)."""
+
+    reason: str
+
+
+class Start(msgspec.Struct, frozen=True, tag=True):
+    """Every subtask is registered: records may flow."""
+
+
+class Cancel(msgspec.Struct, frozen=True, tag=True):
+    """Stop now, report TaskEnded, and close."""
+
+    reason: str
+
+
+class Credit(msgspec.Struct, frozen=True, tag=True):
+    """The client has taken ``bytes`` payload bytes of this task's runs."""
+
+    operator_id: str
+    bytes: int
+
+
+class HeartbeatAck(msgspec.Struct, frozen=True, tag=True):
+    """The JobMaster is alive."""
+
+
+Up: TypeAlias = (
+    Register
+    | Heartbeat
+    | StatusChanged
+    | Metrics
+    | TaskFailed
+    | ClientRun
+    | Accumulators
+    | TaskEnded
+)
+"""Task -> JobMaster."""
+
+Down: TypeAlias = Registered | Rejected | Start | Cancel | Credit | HeartbeatAck
+"""JobMaster -> task."""
+
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_UP: Final = msgspec.msgpack.Decoder(Up)
+_DOWN: Final = msgspec.msgpack.Decoder(Down)
+
+
+def encode(message: Up | Down) -> bytes:
+    """The message as msgpack.
+
+    >>> decode_down(encode(Credit("op", 12)))
+    Credit(operator_id='op', bytes=12)
+    """
+    return msgspec.msgpack.encode(message)
+
+
+def decode_up(payload: bytes) -> Up:
+    """What a task said; MalformedMessage for anything else."""
+    try:
+        message: Up = _UP.decode(payload)
+    except _UNREADABLE as e:
+        raise MalformedMessage(_found("a task's message", payload, e)) from e
+    return message
+
+
+def decode_down(payload: bytes) -> Down:
+    """What the JobMaster said; MalformedMessage for anything else."""
+    try:
+        message: Down = _DOWN.decode(payload)
+    except _UNREADABLE as e:
+        raise MalformedMessage(_found("a JobMaster's message", payload, e)) from e
+    return message
+
+
+def _found(expected: str, payload: bytes, why: Exception) -> str:
+    return f"control connection: expected {expected}, got {len(payload)} bytes ({why})"
