@@ -1,0 +1,91 @@
+"""The output buffer of one channel (or of many channels with the same content)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from riverrun.protocol.frames import FrameHeader, encode_frame, encode_records
+from riverrun.serde.runs import RunCodec
+
+_FIRST_LIMIT: Final = 256
+_MOST_RECORDS: Final = 65_536
+
+
+class Channel:
+    """Where frames go: one consumer subtask, the partition that takes them, the next number."""
+
+    __slots__ = ("_attempt", "_edge", "_producer", "consumer", "sequence", "target")
+
+    def __init__(self, attempt: int, edge: int, producer: int, consumer: int, target: int) -> None:
+        self._attempt, self._edge, self._producer = attempt, edge, producer
+        self.consumer, self.target = consumer, target
+        self.sequence = 0
+
+    def frame(self, elements: list[bytes | memoryview]) -> bytes:
+        """The next frame of this channel."""
+        header = FrameHeader(
+            self._attempt, self._edge, self._producer, self.consumer, self.sequence
+        )
+        self.sequence += 1
+        return encode_frame(header, elements)  # type: ignore[arg-type]  # join takes any buffer
+
+
+class ChannelBuffer:
+    """Collects a run and the control elements between runs until they leave as a frame.
+
+    ``values`` stays the same list for the life of the buffer: partitioners keep its ``append``.
+    ``limit`` is how many records make a full frame; it follows the size records turn out to have.
+    """
+
+    __slots__ = (
+        "_codec",
+        "_frame_bytes",
+        "_sealed",
+        "channels",
+        "limit",
+        "owes_filler",
+        "timestamps",
+        "values",
+    )
+
+    def __init__(self, channels: list[Channel], codec: RunCodec, frame_bytes: int) -> None:
+        self.channels = channels
+        self.values: list[Any] = []
+        self.timestamps: list[int] = []
+        self.limit = _FIRST_LIMIT
+        self.owes_filler = False
+        self._codec = codec
+        self._frame_bytes = frame_bytes
+        self._sealed: list[bytes | memoryview] = []
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to send."""
+        return not self.values and not self._sealed
+
+    def seal(self) -> None:
+        """End the run in hand, so that a control element may follow it."""
+        values = self.values
+        if not values:
+            return
+        count = len(values)
+        timestamps = self.timestamps or None
+        run = self._codec.encode(values)
+        self._sealed += encode_records(self._codec.tag, count, run, timestamps)
+        self.limit = max(1, min(_MOST_RECORDS, self._frame_bytes * count // max(1, len(run))))
+        values.clear()
+        self.timestamps.clear()
+
+    def control(self, element: bytes) -> None:
+        """Add an encoded control element after everything so far."""
+        self.seal()
+        self._sealed.append(element)
+
+    def take(self) -> list[tuple[int, bytes]]:
+        """Everything in the buffer as frames: (target partition, frame) for each channel."""
+        self.seal()
+        if not self._sealed:
+            return []
+        frames = [(channel.target, channel.frame(self._sealed)) for channel in self.channels]
+        self._sealed = []
+        return frames

@@ -1,0 +1,225 @@
+"""The operators of a task, linked so that one's output is the next one's input.
+
+The chain is a tree: an operator's main output and each of its side outputs may feed several chained
+operators and several edges. Runs go down it by plain calls; nothing is copied or encoded on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from riverrun.core.clock import Clock
+from riverrun.graph.deployment import ChainedOperator, TaskDeployment
+from riverrun.graph.specs import SourceSpec
+from riverrun.metrics.groups import MetricGroup
+from riverrun.metrics.metric import Counter, Histogram
+from riverrun.metrics.registry import TaskMetrics
+from riverrun.protocol.elements import LatencyMarker
+from riverrun.runtime.context import TaskRuntimeContext
+from riverrun.runtime.failures import OperatorFailed, operator_failed
+from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.operators.table import build
+from riverrun.runtime.output import EdgeOutput
+from riverrun.serde.check import checker_for
+
+_LATENCY_WINDOW = 1024
+
+
+class ClientRuns:
+    """Runs on their way to the client; the shell takes them after each turn."""
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[str, list[Any]]] = []
+
+    def channel(self, operator_id: str) -> _ClientChannel:
+        """The channel of one sink."""
+        return _ClientChannel(operator_id, self._runs)
+
+    def take(self) -> list[tuple[str, list[Any]]]:
+        """Everything waiting, as (operator id, values)."""
+        runs = self._runs[:]
+        self._runs.clear()
+        return runs
+
+
+class _ClientChannel:
+    def __init__(self, operator_id: str, runs: list[tuple[str, list[Any]]]) -> None:
+        self._operator_id, self._runs = operator_id, runs
+
+    def send(self, values: Iterable[Any]) -> None:
+        self._runs.append((self._operator_id, list(values)))
+
+
+class Link:
+    """One operator of the chain, its outputs and its counters."""
+
+    def __init__(self, described: ChainedOperator, name: str, metrics: TaskMetrics) -> None:
+        self.described = described
+        self.name = name
+        self.operator: Operator | None = (
+            None if isinstance(described.spec, SourceSpec) else build(described.spec)
+        )
+        self.main: list[Emit] = []
+        self.sides: dict[str, list[Emit]] = {}
+        self.edges: list[EdgeOutput] = []
+        self.children: list[Link] = []
+        group = MetricGroup(metrics.operator(name))
+        self.records_in: Counter = group.counter("numRecordsIn")
+        self.records_out: Counter = group.counter("numRecordsOut")
+        self.latency: Histogram = group.histogram("latency", _LATENCY_WINDOW)
+        self._check = None if described.output_type is None else checker_for(described.output_type)
+        self._opened = False
+
+    def accept(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Take a run through this operator and all that follow it."""
+        self.records_in.inc(len(values))
+        self._guard(lambda op: op.process(values, timestamps, self.emit))
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Send a run of this operator's main output on."""
+        self.records_out.inc(len(values))
+        if self._check is not None:
+            try:
+                self._check(values)
+            except TypeError as error:
+                raise OperatorFailed(self.name, getattr(error, "value_repr", None)) from error
+        for emit in self.main:
+            emit(values, timestamps)
+
+    def emit_side(self, tag: str) -> Emit:
+        """Where records of the side output ``tag`` go; nowhere when nobody reads it."""
+        emits = self.sides.get(tag, [])
+
+        def emit(values: list[Any], timestamps: list[int] | None) -> None:
+            self.records_out.inc(len(values))
+            for each in emits:
+                each(values, timestamps)
+
+        return emit
+
+    def open(self, context: OperatorContext) -> None:
+        self._opened = True
+        self._guard(lambda op: op.open(context))
+
+    def finish(self) -> None:
+        self._guard(lambda op: op.finish(self.emit))
+        for child in self.children:
+            child.finish()
+
+    def advance(self, watermark: int) -> None:
+        self._guard(lambda op: op.advance(watermark))
+        for child in self.children:
+            child.advance(watermark)
+
+    def measure(self, marker: LatencyMarker, now: float) -> None:
+        """Note how long ``marker`` took to get here, and pass it on."""
+        self.latency.update(now - marker.emitted_ms)
+        for child in self.children:
+            child.measure(marker, now)
+        for edge in self.edges:
+            edge.mark(marker)
+
+    def close(self) -> None:
+        if self._opened:
+            self._opened = False
+            self._guard(lambda op: op.close())
+
+    def _guard(self, call: Callable[[Operator], None]) -> None:
+        if self.operator is None:
+            return
+        try:
+            call(self.operator)
+        except OperatorFailed:
+            raise
+        except Exception as error:
+            raise operator_failed(self.name, error) from error
+
+
+class Chain:
+    """All links of a task; the head is fed by the inputs or by the source."""
+
+    def __init__(
+        self,
+        deployment: TaskDeployment,
+        outputs: Iterable[tuple[int, str | None, EdgeOutput]],
+        metrics: TaskMetrics,
+        clock: Clock,
+    ) -> None:
+        self._deployment = deployment
+        self._metrics = metrics
+        self._clock = clock
+        self.client_runs = ClientRuns()
+        self._links = [
+            Link(described, name, metrics)
+            for described, name in zip(
+                deployment.operators, _unique_names(deployment.operators), strict=True
+            )
+        ]
+        self.head = self._links[0]
+        for link in self._links[1:]:
+            parent = self._links[link.described.parent or 0]
+            _reading(parent, link.described.tag).append(link.accept)
+            parent.children.append(link)
+        for operator, tag, output in outputs:
+            link = self._links[operator]
+            _reading(link, tag).append(output.emit)
+            link.edges.append(output)
+
+    def open(self) -> None:
+        """Open every operator, from the tail to the head: what is downstream is ready first."""
+        for link in reversed(self._links):
+            described = link.described
+            link.open(
+                OperatorContext(
+                    name=link.name,
+                    operator_id=described.operator_id,
+                    runtime=TaskRuntimeContext(self._deployment, self._metrics.operator(link.name)),
+                    clock=self._clock,
+                    key_selector=described.key_selector,
+                    side_output=link.emit_side,
+                    to_client=self.client_runs.channel(described.operator_id),
+                    subtask=self._deployment.subtask,
+                    parallelism=self._deployment.parallelism,
+                )
+            )
+
+    def finish(self) -> None:
+        """Tell every operator, from the head on, that the input ended."""
+        self.head.finish()
+
+    def advance(self, watermark: int) -> None:
+        """Tell every operator, from the head on, that event time advanced."""
+        self.head.advance(watermark)
+
+    def measure(self, marker: LatencyMarker) -> None:
+        """Take a latency marker through the chain."""
+        self.head.measure(marker, self._clock.now())
+
+    def records_out(self) -> int:
+        """How many records left this task over its edges."""
+        return sum(link.records_out.get_count() for link in self._links if link.edges)
+
+    def close(self) -> BaseException | None:
+        """Close every operator that was opened; the first error is given back, none is lost silently."""
+        first: BaseException | None = None
+        for link in self._links:
+            try:
+                link.close()
+            except OperatorFailed as error:
+                first = first or error
+        return first
+
+
+def _reading(link: Link, tag: str | None) -> list[Emit]:
+    return link.main if tag is None else link.sides.setdefault(tag, [])
+
+
+def _unique_names(operators: tuple[ChainedOperator, ...]) -> list[str]:
+    seen: dict[str, int] = {}
+    names = []
+    for operator in operators:
+        seen[operator.name] = seen.get(operator.name, 0) + 1
+        count = seen[operator.name]
+        names.append(operator.name if count == 1 else f"{operator.name} ({count})")
+    return names

@@ -1,0 +1,41 @@
+"""Which operator runs which spec: a new operator is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from riverrun.graph.specs import (
+    FilterSpec,
+    FlatMapSpec,
+    KeyedProcessSpec,
+    MapSpec,
+    OperatorSpec,
+    ProcessSpec,
+    ReduceSpec,
+    SinkSpec,
+)
+from riverrun.runtime.operators.function_operators import (
+    FilterOperator,
+    FlatMapOperator,
+    MapOperator,
+)
+from riverrun.runtime.operators.operator import Operator
+from riverrun.runtime.operators.process import ProcessOperator
+from riverrun.runtime.operators.reduce import ReduceOperator
+from riverrun.runtime.operators.sink import SinkOperator
+
+OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
+    MapSpec: MapOperator,
+    FlatMapSpec: FlatMapOperator,
+    FilterSpec: FilterOperator,
+    ProcessSpec: ProcessOperator,
+    KeyedProcessSpec: ProcessOperator,
+    ReduceSpec: ReduceOperator,
+    SinkSpec: SinkOperator,
+}
+
+
+def build(spec: OperatorSpec) -> Operator:
+    """The live operator for ``spec`` (sources are driven, not fed: see ``runtime.source``)."""
+    return OPERATORS[type(spec)](spec)

@@ -1,0 +1,152 @@
+"""The end of a chain: one ``EdgeOutput`` per outgoing edge, and the outbox they all write to.
+
+When a frame leaves: the buffer is full; the buffer timeout passed; or a control element was emitted.
+Under load the timeout stretches (a busy task fills its frames anyway), so frames grow by themselves.
+Each flush that may be the last for a while is followed by a filler row to the same target, because
+Spark holds the last row of a channel back until another one comes.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+from riverrun.graph.deployment import OutEdge
+from riverrun.graph.partitioning import Broadcast, Forward, Global
+from riverrun.protocol.elements import Element
+from riverrun.protocol.frames import FILLER, encode_control
+from riverrun.runtime.buffers import Channel, ChannelBuffer
+from riverrun.runtime.failures import OperatorFailed, operator_failed
+from riverrun.runtime.partitioners import spread
+from riverrun.serde.runs import codec_for
+from riverrun.serde.stable_hash import KeyHashError
+
+_BUSY_STRETCH: Final = 5
+"""How many buffer timeouts a busy task may wait for its frames to fill."""
+
+
+class Outbox:
+    """Frames ready to leave, in order; the shell takes them after each turn."""
+
+    __slots__ = ("bytes_out", "frames")
+
+    def __init__(self) -> None:
+        self.frames: list[tuple[int, bytes]] = []
+        self.bytes_out = 0
+
+    def take(self) -> list[tuple[int, bytes]]:
+        """Everything waiting; the outbox is empty afterwards."""
+        frames, self.frames = self.frames, []
+        return frames
+
+
+class EdgeOutput:
+    """Sends the output of one operator over one edge."""
+
+    def __init__(
+        self,
+        edge: OutEdge,
+        *,
+        subtask: int,
+        attempt: int,
+        frame_bytes: int,
+        outbox: Outbox,
+        rng: random.Random,
+    ) -> None:
+        codec = codec_for(edge.type_info)
+        channels = [
+            Channel(attempt, edge.edge, subtask, consumer, edge.targets[consumer])
+            for consumer in edge.consumers
+        ]
+        # Channels of a broadcast carry the same content: one buffer, encoded once, serves them all.
+        together = isinstance(edge.partitioning, Broadcast)
+        groups = [channels] if together else [[channel] for channel in channels]
+        self._buffers = [ChannelBuffer(group, codec, frame_bytes) for group in groups]
+        self._spread = spread(edge, self._buffers, rng)
+        self._name = f"key selector or partitioner of {edge.target_name or 'an edge'}"
+        self._runs_user_code = not isinstance(edge.partitioning, Forward | Broadcast | Global)
+        self._timeout = edge.buffer_timeout_ms
+        self._outbox = outbox
+        self._rng = rng
+        self._timed = False
+        self._waiting_since: float | None = None
+
+    def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Buffer a run, and send what is full."""
+        timed = timestamps is not None
+        if timed is not self._timed:
+            for buffer in self._buffers:
+                buffer.seal()
+            self._timed = timed
+        if self._runs_user_code:
+            self._spread_user(values, timestamps)
+        else:
+            self._spread(values, timestamps)
+        for buffer in self._buffers:
+            if len(buffer.values) >= buffer.limit:
+                self._send(buffer, filler=False)
+
+    def control(self, element: Element) -> None:
+        """Send ``element`` to every channel, after all that was emitted before it."""
+        encoded = encode_control(element)
+        for buffer in self._buffers:
+            buffer.control(encoded)
+            self._send(buffer, filler=True)
+        self._waiting_since = None
+
+    def mark(self, element: Element) -> None:
+        """Put ``element`` into one channel drawn at random; it waits with the records (latency markers)."""
+        self._rng.choice(self._buffers).control(encode_control(element))
+
+    def deadline(self, now: float, *, busy: bool) -> float | None:
+        """When ``flush_due`` has something to do; ``None``: not before more is emitted.
+
+        Starts the clock for what was buffered since the last call.
+        """
+        if self._waiting_since is None:
+            if all(b.empty and not b.owes_filler for b in self._buffers):
+                return None
+            self._waiting_since = now
+        if self._timeout < 0:
+            return None
+        return self._waiting_since + self._timeout * (_BUSY_STRETCH if busy else 1)
+
+    def flush(self) -> None:
+        """Send everything that waits, each followed by a filler."""
+        for buffer in self._buffers:
+            if not buffer.empty:
+                self._send(buffer, filler=True)
+            elif buffer.owes_filler:
+                self._fill(buffer)
+        self._waiting_since = None
+
+    @property
+    def buffered(self) -> int:
+        """How many records wait in the buffers."""
+        return sum(len(buffer.values) for buffer in self._buffers)
+
+    def _send(self, buffer: ChannelBuffer, *, filler: bool) -> None:
+        frames = buffer.take()
+        self._outbox.frames += frames
+        self._outbox.bytes_out += sum(len(frame) for _, frame in frames)
+        buffer.owes_filler = True
+        if filler:
+            self._fill(buffer)
+
+    def _fill(self, buffer: ChannelBuffer) -> None:
+        self._outbox.frames += [(channel.target, FILLER) for channel in buffer.channels]
+        buffer.owes_filler = False
+
+    def _spread_user(self, values: list[Any], timestamps: list[int] | None) -> None:
+        try:
+            self._spread(values, timestamps)
+        except OperatorFailed:
+            raise
+        except TypeError as error:
+            if str(error).startswith("unhashable type"):
+                failed = operator_failed(self._name, error)
+                kind = str(error).removeprefix("unhashable type: ").strip("'")
+                raise failed from KeyHashError(kind, failed.record or "")
+            raise operator_failed(self._name, error) from error
+        except Exception as error:
+            raise operator_failed(self._name, error) from error

@@ -1,0 +1,41 @@
+"""How many records a task takes in hand at once.
+
+Between two runs a task looks at its timers, its flush deadlines and its orders. A run must therefore be
+large when records are cheap (the cost per run vanishes) and small when a record takes long (a sink that
+writes one record a second must not sit on four thousand of them).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TARGET_MS: Final = 5.0
+_LARGEST: Final = 8192
+
+
+class Pacer:
+    """Grows the run while it takes less than the target time, and shrinks it when it took more.
+
+    >>> pacer = Pacer()
+    >>> pacer.limit
+    1
+    >>> for _ in range(20): pacer.observe(pacer.limit, 0.1)
+    >>> pacer.limit
+    8192
+    >>> pacer.observe(8192, 1000.0); pacer.limit
+    40
+    """
+
+    __slots__ = ("limit",)
+
+    def __init__(self) -> None:
+        self.limit = 1
+
+    def observe(self, count: int, took_ms: float) -> None:
+        """Learn from a run of ``count`` records that took ``took_ms``."""
+        if count == 0:
+            return
+        if took_ms > _TARGET_MS:
+            self.limit = max(1, int(count * _TARGET_MS / took_ms))
+        elif count >= self.limit:
+            self.limit = min(_LARGEST, self.limit * 2)

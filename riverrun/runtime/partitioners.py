@@ -1,0 +1,197 @@
+"""Share a run out over the channels of an edge; one function call per run, C speed per record.
+
+``spread(edge, buffers, subtask, rng)`` picks the strategy. Each strategy is called with the values and
+their timestamps (``None``: the run has none) and appends to the buffers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+from typing import Any, Final, TypeAlias, assert_never
+
+from riverrun.api.resolve import key_callable, partition_callable
+from riverrun.core.errors import UserCodeError
+from riverrun.graph.deployment import OutEdge
+from riverrun.graph.partitioning import (
+    Broadcast,
+    Custom,
+    Forward,
+    Global,
+    Hash,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
+from riverrun.runtime.buffers import ChannelBuffer
+from riverrun.serde.stable_hash import key_group
+
+Spread: TypeAlias = Callable[[list[Any], list[int] | None], None]
+
+_CACHED_KEYS: Final = 1 << 20
+"""How many keys a router remembers before it starts again: bounds memory, costs a hash per key."""
+
+
+class PartitionOutOfRange(UserCodeError):  # noqa: N818
+    """A custom partitioner named a consumer that does not exist."""
+
+    def __init__(self, got: str, consumers: int) -> None:
+        super().__init__(got, consumers)
+        self.got, self.consumers = got, consumers
+
+    def __str__(self) -> str:
+        return (
+            f"the partitioner returned {self.got}; "
+            f"expected an int from 0 to {self.consumers - 1} (num_partitions is {self.consumers})"
+        )
+
+
+def spread(edge: OutEdge, buffers: Sequence[ChannelBuffer], rng: random.Random) -> Spread:
+    """The strategy for ``edge``; ``buffers[i]`` belongs to ``edge.consumers[i]``."""
+    match edge.partitioning:
+        case Forward() | Broadcast() | Global():
+            return _Single(buffers[0])
+        case Hash(key_selector):
+            router = _KeyRouter(buffers, edge.max_parallelism, edge.consumer_parallelism)
+            return _ByKey(key_callable(key_selector), router)
+        case Rebalance() | Rescale():
+            if len(buffers) == 1:
+                return _Single(buffers[0])
+            return _RoundRobin(buffers, rng.randrange(len(buffers)))
+        case Shuffle():
+            return _Random(buffers, rng)
+        case Custom(partition, key_selector):
+            return _ByFunction(partition_callable(partition), key_callable(key_selector), buffers)
+        case _:
+            assert_never(edge.partitioning)
+
+
+class _Single:
+    """Everything into one buffer."""
+
+    def __init__(self, buffer: ChannelBuffer) -> None:
+        self._buffer = buffer
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self._buffer.values.extend(values)
+        if timestamps is not None:
+            self._buffer.timestamps.extend(timestamps)
+
+
+class _RoundRobin:
+    """Record k goes to channel (start + k) mod n, continued over runs."""
+
+    def __init__(self, buffers: Sequence[ChannelBuffer], start: int) -> None:
+        self._buffers = buffers
+        self._next = start
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
+        count = len(self._buffers)
+        for offset in range(min(count, len(values))):
+            buffer = self._buffers[(self._next + offset) % count]
+            buffer.values.extend(values[offset::count])
+            if timestamps is not None:
+                buffer.timestamps.extend(timestamps[offset::count])
+        self._next = (self._next + len(values)) % count
+
+
+class _Random:
+    """Each record to a channel drawn uniformly."""
+
+    def __init__(self, buffers: Sequence[ChannelBuffer], rng: random.Random) -> None:
+        self._buffers = buffers
+        self._appends = [buffer.values.append for buffer in buffers]
+        self._rng = rng
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if timestamps is None:
+            for append, value in zip(
+                self._rng.choices(self._appends, k=len(values)), values, strict=True
+            ):
+                append(value)
+            return
+        chosen = self._rng.choices(self._buffers, k=len(values))
+        for buffer, value, timestamp in zip(chosen, values, timestamps, strict=True):
+            buffer.values.append(value)
+            buffer.timestamps.append(timestamp)
+
+
+class _KeyRouter(dict[Any, ChannelBuffer]):
+    """Key -> buffer; a key's group is hashed once and remembered."""
+
+    def __init__(
+        self, buffers: Sequence[ChannelBuffer], max_parallelism: int, parallelism: int
+    ) -> None:
+        super().__init__()
+        self._by_group = [
+            buffers[group * parallelism // max_parallelism] for group in range(max_parallelism)
+        ]
+
+    def __missing__(self, key: Any) -> ChannelBuffer:
+        if len(self) >= _CACHED_KEYS:
+            self.clear()
+        buffer = self._by_group[key_group(key, len(self._by_group))]
+        self[key] = buffer
+        return buffer
+
+
+class _AppendRouter(dict[Any, Callable[[Any], None]]):
+    """Key -> ``append`` of its buffer's values: one look-up and one call per record."""
+
+    def __init__(self, router: _KeyRouter) -> None:
+        super().__init__()
+        self._router = router
+
+    def __missing__(self, key: Any) -> Callable[[Any], None]:
+        if len(self) >= _CACHED_KEYS:
+            self.clear()
+        append = self._router[key].values.append
+        self[key] = append
+        return append
+
+
+class _ByKey:
+    """By key group, ``group * parallelism // max_parallelism``."""
+
+    def __init__(self, key_selector: Callable[[Any], Any], router: _KeyRouter) -> None:
+        self._key = key_selector
+        self._router = router
+        self._append = _AppendRouter(router)
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
+        key = self._key
+        if timestamps is None:
+            append = self._append
+            for value in values:
+                append[key(value)](value)
+            return
+        router = self._router
+        for value, timestamp in zip(values, timestamps, strict=True):
+            buffer = router[key(value)]
+            buffer.values.append(value)
+            buffer.timestamps.append(timestamp)
+
+
+class _ByFunction:
+    """Where the user's partitioner says."""
+
+    def __init__(
+        self,
+        partition: Callable[[Any, int], int],
+        key_selector: Callable[[Any], Any],
+        buffers: Sequence[ChannelBuffer],
+    ) -> None:
+        self._partition, self._key, self._buffers = partition, key_selector, buffers
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
+        partition, key, buffers = self._partition, self._key, self._buffers
+        count = len(buffers)
+        times = cycle((None,)) if timestamps is None else timestamps
+        for value, timestamp in zip(values, islice(times, len(values)), strict=True):
+            index = partition(key(value), count)
+            if not isinstance(index, int) or not 0 <= index < count:
+                raise PartitionOutOfRange(repr(index), count)
+            buffers[index].values.append(value)
+            if timestamp is not None:
+                buffers[index].timestamps.append(timestamp)

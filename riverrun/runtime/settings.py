@@ -1,0 +1,32 @@
+"""What the runtime takes from a job's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from riverrun.core import options
+from riverrun.core.time import to_millis
+
+_MB: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """Sizes and intervals of one task."""
+
+    frame_bytes: int = _MB // 4
+    latency_interval_ms: int = 0
+    watermark_interval_ms: int = 200
+    seed: int | None = None
+
+    @staticmethod
+    def of(config: Mapping[str, str], *, seed: int | None = None) -> TaskSettings:
+        """The settings that ``config`` asks for."""
+        return TaskSettings(
+            frame_bytes=options.FRAME_BYTES.get(config),
+            latency_interval_ms=to_millis(options.LATENCY_INTERVAL.get(config)),
+            watermark_interval_ms=to_millis(options.AUTO_WATERMARK_INTERVAL.get(config)),
+            seed=seed,
+        )

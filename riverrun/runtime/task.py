@@ -1,0 +1,260 @@
+"""A task: one subtask's chain, inputs and outputs as an object that does no I/O.
+
+A shell feeds it frames (``receive``), lets it work (``turn``), carries away what it made (``outbox``,
+``client_runs``) and asks when to come back (``wake_at``). It owns the threads, sockets and clocks.
+"""
+
+from __future__ import annotations
+
+import random
+from enum import Enum, auto
+from typing import assert_never
+
+from riverrun.core.clock import Clock
+from riverrun.graph.deployment import TaskDeployment
+from riverrun.graph.specs import SourceSpec
+from riverrun.metrics.groups import MetricGroup
+from riverrun.metrics.registry import TaskMetrics
+from riverrun.protocol.elements import (
+    MAX_WATERMARK,
+    Barrier,
+    Element,
+    EndOfInput,
+    LatencyMarker,
+    Records,
+    Watermark,
+    WatermarkStatus,
+)
+from riverrun.runtime.chain import Chain, ClientRuns
+from riverrun.runtime.inputs import InputChannel, Inputs
+from riverrun.runtime.output import EdgeOutput, Outbox
+from riverrun.runtime.pacing import Pacer
+from riverrun.runtime.settings import TaskSettings
+from riverrun.runtime.source import SourceDriver
+from riverrun.runtime.watermarks import WatermarkGenerator, WatermarkValve
+
+
+class Turn(Enum):
+    """What came of one turn."""
+
+    WORKED = auto()
+    IDLE = auto()
+    FINISHED = auto()
+
+
+class Task:
+    """Runs one subtask. All methods are called from one thread."""
+
+    def __init__(self, deployment: TaskDeployment, settings: TaskSettings, clock: Clock) -> None:
+        self.deployment = deployment
+        self._settings = settings
+        self._clock = clock
+        self.outbox = Outbox()
+        self.metrics = TaskMetrics(clock)
+        rng = random.Random(settings.seed)  # noqa: S311  (shares records out; no secret)
+        self._outputs = [
+            EdgeOutput(
+                edge,
+                subtask=deployment.subtask,
+                attempt=deployment.attempt,
+                frame_bytes=settings.frame_bytes,
+                outbox=self.outbox,
+                rng=rng,
+            )
+            for edge in deployment.outputs
+        ]
+        self._chain = Chain(
+            deployment,
+            [
+                (e.operator, e.tag, o)
+                for e, o in zip(deployment.outputs, self._outputs, strict=True)
+            ],
+            self.metrics,
+            clock,
+        )
+        self._inputs = Inputs(deployment.inputs, deployment.attempt)
+        self._valve = WatermarkValve(self._inputs.channels)
+        self._source, self._generator = self._build_source()
+        self._pacer = Pacer()
+        self._busy = False
+        self._finished = False
+        self._next_marker = clock.monotonic() + settings.latency_interval_ms
+        self._register_metrics()
+
+    @property
+    def client_runs(self) -> ClientRuns:
+        """Runs for the client that the shell must send."""
+        return self._chain.client_runs
+
+    @property
+    def waiting(self) -> bool:
+        """Whether received elements wait to be processed."""
+        return self._inputs.waiting
+
+    @property
+    def reads_input(self) -> bool:
+        """Whether frames come in; a source task makes its own records."""
+        return self._source is None
+
+    def open(self) -> None:
+        """Open all functions; called once, in the worker."""
+        self._chain.open()
+        if self._source is not None:
+            self._source.open()
+
+    def receive(self, frame: bytes | memoryview) -> None:
+        """Take in a frame; its elements are worked on in later turns."""
+        self._inputs.receive(frame)
+
+    def turn(self) -> Turn:
+        """Do what is due, then take one element (or a piece of a long run) through the chain."""
+        if self._finished:
+            return Turn.FINISHED
+        self._run_due()
+        worked = self._read_source() if self._source is not None else self._read_inputs()
+        if not self._finished and self._input_over():
+            self._finish()
+        self._busy = worked
+        if self._finished:
+            return Turn.FINISHED
+        return Turn.WORKED if worked else Turn.IDLE
+
+    def wake_at(self) -> float | None:
+        """When a turn has something to do although no frame came, in monotonic milliseconds."""
+        now = self._clock.monotonic()
+        times = [
+            time
+            for output in self._outputs
+            if (time := output.deadline(now, busy=self._busy)) is not None
+        ]
+        if self._source is not None:
+            times.append(self._source.poll_at())
+            if self._generator is not None:
+                times.append(self._generator.due_at())
+            if self._settings.latency_interval_ms > 0:
+                times.append(self._next_marker)
+        return min(times, default=None)
+
+    def flush(self) -> None:
+        """Send everything that waits in the output buffers."""
+        for output in self._outputs:
+            output.flush()
+
+    def close(self) -> BaseException | None:
+        """Close all functions that were opened; the first error is given back."""
+        first = self._chain.close()
+        if self._source is not None:
+            try:
+                self._source.close()
+            except Exception as error:  # noqa: BLE001  (given back, like the chain's)
+                first = first or error
+        return first
+
+    def _run_due(self) -> None:
+        now = self._clock.monotonic()
+        for output in self._outputs:
+            due = output.deadline(now, busy=self._busy)
+            if due is not None and due <= now:
+                output.flush()
+        if self._generator is not None and self._generator.due_at() <= now:
+            watermark = self._generator.emit(now)
+            if watermark is not None:
+                self._advance(watermark)
+        if self._settings.latency_interval_ms > 0 and self._next_marker <= now:
+            self._mark_latency(now)
+
+    def _read_source(self) -> bool:
+        assert self._source is not None  # noqa: S101  (asked by turn)
+        start = self._clock.monotonic()
+        if self._source.poll_at() > start:
+            return False
+        values, timestamps = self._source.poll(self._pacer.limit)
+        if not values:
+            return False
+        if self._generator is not None and timestamps is not None:
+            self._generator.observe(timestamps)
+        self._chain.head.emit(values, timestamps)
+        self._pacer.observe(len(values), self._clock.monotonic() - start)
+        return True
+
+    def _read_inputs(self) -> bool:
+        taken = self._inputs.take(self._pacer.limit)
+        if taken is None:
+            return False
+        start = self._clock.monotonic()
+        channel, element = taken
+        self._handle(channel, element)
+        if isinstance(element, Records):
+            self._pacer.observe(len(element.values), self._clock.monotonic() - start)
+        return True
+
+    def _handle(self, channel: InputChannel, element: Element) -> None:
+        match element:
+            case Records(values, timestamps):
+                self._chain.head.accept(values, timestamps)
+            case Watermark(time):
+                self._advance_if(self._valve.watermark(channel.index, time))
+            case WatermarkStatus(idle):
+                self._advance_if(self._valve.status(channel.index, idle=idle))
+            case LatencyMarker():
+                self._chain.measure(element)
+            case EndOfInput():
+                self._advance_if(self._valve.watermark(channel.index, MAX_WATERMARK))
+            case Barrier():
+                for output in self._outputs:
+                    output.control(element)
+            case _:
+                assert_never(element)
+
+    def _advance_if(self, watermark: int | None) -> None:
+        if watermark is not None and watermark < MAX_WATERMARK:
+            self._advance(watermark)
+
+    def _advance(self, watermark: int) -> None:
+        self._chain.advance(watermark)
+        for output in self._outputs:
+            output.control(Watermark(watermark))
+
+    def _input_over(self) -> bool:
+        return self._source.ended if self._source is not None else self._inputs.finished
+
+    def _finish(self) -> None:
+        self._chain.advance(MAX_WATERMARK)
+        self._chain.finish()
+        for output in self._outputs:
+            output.control(EndOfInput())
+        self._finished = True
+
+    def _mark_latency(self, now: float) -> None:
+        self._next_marker = now + self._settings.latency_interval_ms
+        if self._source is not None:
+            described = self.deployment.operators[0]
+            self._chain.measure(
+                LatencyMarker(self._clock.now(), described.name, self.deployment.subtask)
+            )
+
+    def _build_source(self) -> tuple[SourceDriver | None, WatermarkGenerator | None]:
+        head = self.deployment.operators[0]
+        if not isinstance(head.spec, SourceSpec):
+            return None, None
+        driver = SourceDriver(
+            head.name,
+            head.spec,
+            subtask=self.deployment.subtask,
+            parallelism=self.deployment.parallelism,
+            clock=self._clock,
+        )
+        interval = self._settings.watermark_interval_ms
+        return driver, WatermarkGenerator.of(head.spec.watermark_strategy, interval)
+
+    def _register_metrics(self) -> None:
+        group = MetricGroup(self.metrics.task)
+        group.gauge("numBytesOut", lambda: self.outbox.bytes_out)
+        group.gauge("numBytesIn", lambda: self._inputs.bytes_in)
+        group.gauge("inputQueueLength", lambda: self._inputs.waiting_records)
+        group.gauge("outputQueueLength", lambda: sum(o.buffered for o in self._outputs))
+        group.gauge("currentInputWatermark", lambda: self._valve.current)
+        head = self._chain.head
+        is_source = self._source is not None
+        group.gauge("numRecordsIn", lambda: 0 if is_source else head.records_in.get_count())
+        group.gauge("numRecordsOut", self._chain.records_out)

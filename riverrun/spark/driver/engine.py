@@ -1,0 +1,83 @@
+"""One attempt of a job as one long-lived Spark job: layer, exchange, layer, exchange, ..."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from riverrun.cluster.engine import ControlAccess, OnEnd
+from riverrun.core.errors import Failure
+from riverrun.core.ids import JobId
+from riverrun.graph.deployment import Deployment, TaskDeployment
+from riverrun.graph.pickling import dumps
+from riverrun.spark.driver.jvm import ROW_SCHEMA, SparkJvm, SparkRefused
+from riverrun.spark.worker.main import Place, StageBody
+
+
+class SparkEngine:
+    """Satisfies ``cluster.engine.Engine``; used for one attempt."""
+
+    def __init__(
+        self, session: SparkSession, job: JobId, name: str, config: Mapping[str, str]
+    ) -> None:
+        self._session = session
+        self._jvm = SparkJvm(session)
+        self._job, self._name, self._config = job, name, config
+        self._group = f"riverrun-{job}"
+        self._thread: threading.Thread | None = None
+
+    def start(
+        self, layers: Sequence[Sequence[Deployment]], control: ControlAccess, on_end: OnEnd
+    ) -> None:
+        rows = self._plan(layers, control)
+        self._thread = threading.Thread(
+            target=self._run, args=(rows, on_end), name=f"riverrun-spark-{self._job}", daemon=True
+        )
+        self._thread.start()
+
+    def cancel(self) -> None:
+        if not self._jvm.stopped():
+            self._jvm.cancel(self._group)
+
+    def _plan(self, layers: Sequence[Sequence[Deployment]], control: ControlAccess) -> DataFrame:
+        rows = self._session.range(0, len(layers[0]), 1, len(layers[0]))
+        for number, layer in enumerate(layers):
+            if number > 0:
+                rows = self._jvm.pipelined(rows, len(layer))
+            rows = rows.mapInArrow(self._body(number, layer, control), ROW_SCHEMA)
+        return rows
+
+    def _body(self, number: int, layer: Sequence[Deployment], control: ControlAccess) -> StageBody:
+        return StageBody(
+            job=str(self._job),
+            attempt=layer[0].attempt,
+            layer=number,
+            places=tuple(_place(deployment) for deployment in layer),
+            program=dumps(tuple(layer)),
+            address=control.address,
+            secret=control.secret,
+            config=dict(self._config),
+            search_path=tuple(os.path.abspath(path) for path in sys.path if path),  # noqa: PTH100
+        )
+
+    def _run(self, rows: DataFrame, on_end: OnEnd) -> None:
+        failure: Failure | None = None
+        try:
+            self._session.sparkContext.setJobGroup(
+                self._group, f"riverrun job {self._name}", interruptOnCancel=True
+            )
+            self._jvm.run(rows)
+        except SparkRefused as error:
+            failure = Failure("SparkRefused", str(error))
+        except Exception as error:  # noqa: BLE001  (the engine's edge: it becomes the job's failure)
+            failure = Failure(type(error).__name__, str(error))
+        on_end(failure)
+
+
+def _place(deployment: Deployment) -> Place:
+    vertex = str(deployment.vertex) if isinstance(deployment, TaskDeployment) else ""
+    return Place(vertex, deployment.name, deployment.subtask)

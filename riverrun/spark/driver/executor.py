@@ -1,0 +1,103 @@
+"""Runs jobs on Spark: checks the room, starts the JobMaster, hands it the engine."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from riverrun.cluster.control_server import ControlServer, ServerSettings
+from riverrun.cluster.job_master.master import JobMaster
+from riverrun.core import options
+from riverrun.core.errors import TooFewSlots
+from riverrun.core.ids import Attempt
+from riverrun.graph.deploy import deployments
+from riverrun.graph.executor import JobSubmission
+from riverrun.graph.layers import LayerPlan, plan_layers
+from riverrun.graph.pickling import check_picklable
+from riverrun.spark.driver.engine import SparkEngine
+from riverrun.spark.driver.session import SessionHandle, start_session, use_session
+
+
+class SparkExecutor:
+    """Satisfies ``JobExecutor`` on one Spark application."""
+
+    def __init__(self, handle: SessionHandle, config: Mapping[str, str]) -> None:
+        self._handle = handle
+        self._config = config
+        self._server: ControlServer | None = None
+        self._jobs: list[JobMaster] = []
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def create(*, master: str, config: Mapping[str, str], session: Any) -> SparkExecutor:
+        """An executor on the user's ``session``, or on an application of our own on ``master``."""
+        handle = use_session(session) if session is not None else start_session(master, config)
+        return SparkExecutor(handle, config)
+
+    def submit(self, submission: JobSubmission) -> JobMaster:
+        check_picklable(submission.graph)
+        plan = plan_layers(submission.graph)
+        self._check_room(plan)
+        layers = deployments(
+            submission.graph,
+            plan,
+            job=submission.job,
+            name=submission.name,
+            attempt=Attempt(0),
+            config=submission.config,
+        )
+        engine = SparkEngine(
+            self._handle.for_job(), submission.job, submission.name, submission.config
+        )
+        job = JobMaster(submission, layers, engine=engine, server=self._ensure_server())
+        with self._lock:
+            self._jobs = [each for each in self._jobs if not each.status().is_terminal_state()]
+            self._jobs.append(job)
+        job.start()
+        return job
+
+    def close(self) -> None:
+        with self._lock:
+            jobs, self._jobs = self._jobs, []
+            server, self._server = self._server, None
+        for job in jobs:
+            job.cancel()
+        for job in jobs:
+            job.wait()
+        if server is not None:
+            server.close()
+        self._handle.close()
+
+    def _ensure_server(self) -> ControlServer:
+        with self._lock:
+            if self._server is None:
+                self._server = ControlServer(self._server_settings())
+                self._server.start()
+            return self._server
+
+    def _server_settings(self) -> ServerSettings:
+        host = options.CONTROL_HOST.get(self._config)
+        if host is not None:
+            return ServerSettings(bind_host="0.0.0.0", advertised_host=host)  # noqa: S104
+        if self._handle.jvm.is_local():
+            return ServerSettings()
+        conf = self._handle.user_session.sparkContext.getConf()
+        driver = conf.get("spark.driver.host") or socket.gethostname()
+        return ServerSettings(bind_host="0.0.0.0", advertised_host=driver)  # noqa: S104
+
+    def _check_room(self, plan: LayerPlan) -> None:
+        needed, there = plan.subtask_count, self._handle.jvm.slots()
+        if needed <= there:
+            return
+        conf = self._handle.user_session.sparkContext.getConf()
+        cpus = conf.get("spark.task.cpus") or "1"
+        executors = self._handle.jvm.executors()
+        raise TooFewSlots(
+            needed,
+            there,
+            f"lower the parallelism, add executors (there are {executors}), or let subtasks share "
+            f"cores: spark.task.cpus is {cpus}, and "
+            f"{max(0.001, float(cpus) * max(there, 1) / needed * 0.99):.3f} would make room",
+        )

@@ -1,0 +1,109 @@
+"""The one place that reaches into Spark's JVM. A new Spark release is this file's work.
+
+Spark 4.3 runs all stages of a job at the same time and streams rows between them when the exchange
+between two stages is a *pipelined* ``ShuffleExchangeExec``. No public Python call asks for that, so the
+exchange that ``repartitionById`` plans is copied with its ``pipelined`` flag set.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
+
+from riverrun.core.errors import ExternalError
+
+ROW_SCHEMA: Final = StructType(
+    [
+        StructField("target", IntegerType(), nullable=False),
+        StructField("frame", BinaryType(), nullable=False),
+    ]
+)
+_EXCHANGE: Final = "ShuffleExchangeExec"
+
+
+class SparkRefused(ExternalError):  # noqa: N818
+    """Spark ended or refused the job; carries Spark's own first line, not its stack."""
+
+
+class SparkJvm:
+    """What riverrun asks of the JVM behind one session."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._context = session.sparkContext._jsc.sc()  # noqa: SLF001  (no public way)
+
+    def pipelined(self, rows: DataFrame, partitions: int) -> DataFrame:
+        """``rows`` streamed to ``partitions`` tasks; the column ``target`` names the partition."""
+        frame = rows.repartitionById(partitions, "target")
+        plan = _find_exchange(frame._jdf.queryExecution().executedPlan())  # noqa: SLF001
+        exchange = plan.copy(
+            plan.outputPartitioning(),
+            plan.child(),
+            plan.shuffleOrigin(),
+            plan.advisoryPartitionSize(),
+            True,  # noqa: FBT003  (Scala's copy takes its fields by position)
+        )
+        streamed = self._session._jsparkSession.internalCreateDataFrame(  # noqa: SLF001
+            exchange.execute(),
+            frame._jdf.schema(),  # noqa: SLF001
+            False,  # noqa: FBT003
+        )
+        return DataFrame(streamed, self._session)
+
+    def run(self, rows: DataFrame) -> None:
+        """Run the job that makes ``rows`` and drop them; blocks until it ended."""
+        try:
+            rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001
+        except Py4JJavaError as error:
+            raise SparkRefused(_first_line(error)) from None
+        except Py4JError as error:
+            raise SparkRefused(str(error).partition("\n")[0]) from None
+
+    def cancel(self, group: str) -> None:
+        """Cancel the jobs of ``group``; nothing happens when there are none."""
+        self._context.cancelJobGroup(group)
+
+    def slots(self) -> int:
+        """How many tasks can run at the same time on the executors that are there now."""
+        profile = self._context.resourceProfileManager().defaultResourceProfile()
+        return int(self._context.maxNumConcurrentTasks(profile))
+
+    def executors(self) -> int:
+        """How many executors are there now (the driver itself in local mode)."""
+        known = int(self._context.getExecutorMemoryStatus().size())
+        return known if self.is_local() else max(0, known - 1)
+
+    def is_local(self) -> bool:
+        """Whether tasks run inside the driver's JVM."""
+        return bool(self._context.isLocal())
+
+    def stopped(self) -> bool:
+        """Whether the Spark context is gone."""
+        try:
+            return bool(self._context.isStopped())
+        except (Py4JError, OSError):
+            return True
+
+
+def _find_exchange(plan: Any) -> Any:
+    node = plan
+    while node.getClass().getSimpleName() != _EXCHANGE:
+        children = node.children()
+        if children.size() != 1:
+            raise SparkRefused(
+                f"this Spark plans repartitionById without {_EXCHANGE}: "
+                f"expected Spark 4.3 with spark.sql.adaptive.enabled=false"
+            )
+        node = children.head()
+    return node
+
+
+def _first_line(error: Py4JJavaError) -> str:
+    """Spark's own message without Java's stack."""
+    exception = error.java_exception
+    message = str(exception.getMessage() or exception.toString())
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

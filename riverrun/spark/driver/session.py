@@ -1,0 +1,143 @@
+"""Spark sessions: one of our own for ``local`` and ``spark://`` masters, or the user's.
+
+Jobs always run in a session derived with ``newSession``: it shares the Spark application and has SQL
+settings of its own, so nothing changes for other users of the session.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from riverrun.core import options
+from riverrun.core.errors import ConfigError, ExternalError
+from riverrun.spark.driver.jvm import SparkJvm
+from riverrun.spark.driver.settings import application_settings, check_context, session_settings
+from riverrun.spark.java import ensure_java_home
+
+log = logging.getLogger(__name__)
+
+_LOCAL: Final = re.compile(r"^local(?:\[(\*|\d+)\])?$")
+_LOOPBACK: Final = "127.0.0.1"
+_creating = threading.Lock()
+
+
+class SessionHandle:
+    """A session that jobs may use; ``close`` ends it only if riverrun started it."""
+
+    def __init__(self, session: SparkSession, *, owned: bool, scratch: Path | None = None) -> None:
+        self.user_session = session
+        self.jvm = SparkJvm(session)
+        self._owned = owned
+        self._scratch = scratch
+
+    def for_job(self) -> SparkSession:
+        """A session with the SQL settings that a job needs, beside the one that others use."""
+        session = self.user_session.newSession()
+        for key, value in session_settings().items():
+            session.conf.set(key, value)
+        return session
+
+    def close(self) -> None:
+        """Stop the Spark application if it is ours."""
+        if not self._owned:
+            return
+        if not self.jvm.stopped():
+            self.user_session.stop()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def use_session(session: SparkSession) -> SessionHandle:
+    """The user's own session, checked: SettingsDoNotServe lists every setting in the way."""
+    if not isinstance(session, SparkSession):
+        raise ConfigError(
+            f"get_execution_environment(spark=...): got {type(session).__name__}, "
+            f"expected a classic pyspark.sql.SparkSession (Spark Connect has no pipelined exchange)"
+        )
+    conf = session.sparkContext.getConf()
+    check_context(conf.get)
+    return SessionHandle(session, owned=False)
+
+
+def start_session(master: str, config: Mapping[str, str]) -> SessionHandle:
+    """A Spark application of our own on ``master``, sized for riverrun."""
+    with _creating:
+        if SparkContext._active_spark_context is not None:  # noqa: SLF001  (no public way to ask)
+            running = SparkSession.builder.getOrCreate()
+            return use_session(running)
+        ensure_java_home(os.environ)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        scratch = Path(tempfile.mkdtemp(prefix="riverrun-"))
+        builder = SparkSession.builder.master(spark_master(master)).appName("riverrun")
+        for key, value in {
+            **application_settings(),
+            **_own_settings(master, config, scratch),
+            **{key: value for key, value in config.items() if key.startswith("spark.")},
+        }.items():
+            builder = builder.config(key, value)
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise ExternalError(
+                f"Spark did not start on {master!r}: {str(error).partition(chr(10))[0]}"
+            ) from error
+        session.sparkContext.setLogLevel("OFF")
+        log.info("spark started master=%s version=%s", master, session.version)
+        return SessionHandle(session, owned=True, scratch=scratch)
+
+
+def spark_master(master: str) -> str:
+    """The master as Spark spells it.
+
+    >>> spark_master("local"), spark_master("local[3]"), spark_master("spark://h:7077")
+    ('local[*]', 'local[3]', 'spark://h:7077')
+    """
+    return "local[*]" if master == "local" else master
+
+
+def local_cores(master: str) -> int | None:
+    """How many cores a local master has; ``None`` when it is not local.
+
+    >>> local_cores("local[3]"), local_cores("spark://h:7077")
+    (3, None)
+    """
+    match = _LOCAL.match(master)
+    if match is None:
+        return None
+    cores = match.group(1)
+    return (os.cpu_count() or 1) if cores in (None, "*") else int(cores)
+
+
+def _own_settings(master: str, config: Mapping[str, str], scratch: Path) -> dict[str, str]:
+    quiet = files("riverrun.spark.driver") / "log4j2.properties"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile={quiet} -XX:+UseParallelGC -Dio.netty.tryReflectionSetAccessible=true"
+        ),
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
+    cores = local_cores(master)
+    if cores is not None:
+        # Slots are only a count: a job of any size finds room, and the cores are shared.
+        settings["spark.task.cpus"] = f"{cores / options.LOCAL_SLOTS.get(config):.6f}"
+        settings["spark.driver.host"] = _LOOPBACK
+        settings["spark.driver.bindAddress"] = _LOOPBACK
+    return settings

@@ -1,0 +1,234 @@
+"""The body of a Spark stage: hosts the task (or relay) whose partition it is.
+
+    connect to the JobMaster  ->  build and open the task  ->  run the shell  ->  close, say goodbye
+
+A task that fails tells the JobMaster why, with the user's own traceback, and then ends its process:
+raising through Spark's worker would cost seconds and bury the message in Java's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from riverrun.core import options
+from riverrun.core.clock import SystemClock
+from riverrun.core.errors import Failure, RiverrunError
+from riverrun.core.lifecycle import TaskStatus
+from riverrun.core.time import to_millis
+from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
+from riverrun.graph.pickling import loads
+from riverrun.protocol.control import (
+    Cancel,
+    FailureOrigin,
+    Register,
+    Start,
+    StatusChanged,
+    TaskEnded,
+    TaskFailed,
+)
+from riverrun.protocol.wire import Address
+from riverrun.runtime.failures import OperatorFailed, describe
+from riverrun.runtime.relay import Relay
+from riverrun.runtime.settings import TaskSettings
+from riverrun.runtime.task import Task
+from riverrun.serde.runs import PickleRunCodec
+from riverrun.spark.worker.control_client import ControlClient, JobMasterGone, SendCanceled
+from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now
+from riverrun.spark.worker.ledger import TimeLedger
+from riverrun.spark.worker.mailbox import Mailbox
+from riverrun.spark.worker.relay_shell import RelayShell
+from riverrun.spark.worker.reporter import MetricsReporter
+from riverrun.spark.worker.rows import empty_batch
+from riverrun.spark.worker.task_shell import TaskShell
+
+_GOODBYE_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which subtask a partition hosts: known without unpickling the program."""
+
+    vertex: str
+    task: str
+    subtask: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageBody:
+    """What Spark calls for each partition of a layer's stage; pickled by reference to this class."""
+
+    job: str
+    attempt: int
+    layer: int
+    places: tuple[Place, ...]
+    program: bytes = field(repr=False)
+    """The layer's deployments, pickled together."""
+    address: Address
+    secret: bytes = field(repr=False)
+    config: Mapping[str, str]
+    search_path: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """The generator that Spark drives; yields Arrow batches of rows for the next layer."""
+        from pyspark import TaskContext  # noqa: PLC0415  (only inside a Spark worker)
+
+        context = TaskContext.get()
+        if context is None:
+            raise RiverrunError("a stage body runs inside a Spark task only")
+        yield from _Host(self, context.partitionId()).run(batches)
+
+
+class _Host:
+    """One partition of one attempt of one layer."""
+
+    def __init__(self, body: StageBody, partition: int) -> None:
+        self._body = body
+        self._place = body.places[partition]
+        self._partition = partition
+        self._clock = SystemClock()
+        self._ledger = TimeLedger(self._clock)
+        self._started = threading.Event()
+        grace_s = to_millis(options.CANCEL_GRACE.get(body.config)) / 1000.0
+        self._departure = Departure(grace_s)
+
+    def run(self, batches: Iterable[Any]) -> Iterator[Any]:
+        control = self._connect()
+        ok = False
+        try:
+            with self._departure.interruptible():
+                yield from self._work(control, batches)
+            ok = True
+        except GeneratorExit:
+            # Spark stopped reading: the interrupt hit its code rather than ours, or the stage is over.
+            self._leave(control, TaskStatus.CANCELED)
+        except (TaskCanceled, SendCanceled):
+            self._leave(control, TaskStatus.CANCELED)
+        except JobMasterGone as error:
+            self._fail(control, error, FailureOrigin.CONSEQUENCE)
+        except OperatorFailed as error:
+            self._fail(control, error, FailureOrigin.USER)
+        except Exception as error:  # noqa: BLE001  (the shell's edge: it becomes the task's failure)
+            self._fail(control, error, FailureOrigin.SYSTEM)
+        if ok:
+            control.send(TaskEnded(TaskStatus.FINISHED))
+            control.close()
+
+    def _connect(self) -> ControlClient:
+        body, place = self._body, self._place
+        control = ControlClient.connect(
+            body.address,
+            body.secret,
+            Register(
+                job=body.job,
+                attempt=body.attempt,
+                vertex=place.vertex,
+                task=place.task,
+                subtask=place.subtask,
+                layer=body.layer,
+                partition=self._partition,
+                pid=os.getpid(),
+                host=socket.gethostname(),
+            ),
+        )
+        control.start(self._on_message, self._departure.ask)
+        return control
+
+    def _on_message(self, message: Start | Cancel) -> None:
+        if isinstance(message, Start):
+            self._started.set()
+        else:
+            self._departure.ask(message.reason)
+
+    def _work(self, control: ControlClient, batches: Iterable[Any]) -> Iterator[Any]:
+        control.send(StatusChanged(TaskStatus.INITIALIZING))
+        deployment = self._deployment()
+        mailbox = Mailbox(options.MAILBOX_FRAMES.get(self._body.config))
+        # The first layer's rows only start its tasks; other layers' rows are frames.
+        reader = mailbox.read(_drained(batches) if self._body.layer == 0 else batches)
+        if isinstance(deployment, TaskDeployment):
+            yield from self._run_task(deployment, mailbox, control)
+        else:
+            yield from self._run_relay(deployment, mailbox, control)
+        reader.join()
+        yield empty_batch()
+
+    def _deployment(self) -> Deployment:
+        _extend_search_path(self._body.search_path)
+        layer: tuple[Deployment, ...] = loads(self._body.program)
+        return layer[self._partition]
+
+    def _run_task(
+        self, deployment: TaskDeployment, mailbox: Mailbox, control: ControlClient
+    ) -> Iterator[Any]:
+        task = Task(deployment, TaskSettings.of(self._body.config), self._clock)
+        codec = PickleRunCodec()
+
+        def to_client(operator_id: str, values: list[Any]) -> None:
+            control.send_run(operator_id, bytes(codec.encode(values)), len(values))
+
+        reporter = self._reporter(task.metrics.snapshot, control)
+        closed = False
+        try:
+            task.open()
+            control.send(StatusChanged(TaskStatus.RUNNING))
+            reporter.start()
+            shell = TaskShell(task, mailbox, self._clock, self._ledger, to_client)
+            yield from shell.run(self._started)
+            closed = True
+            error = task.close()
+            if error is not None:
+                raise error
+            reporter.close()
+        finally:
+            if not closed:
+                task.close()
+
+    def _run_relay(
+        self, deployment: RelayDeployment, mailbox: Mailbox, control: ControlClient
+    ) -> Iterator[Any]:
+        relay = Relay(deployment)
+        control.send(StatusChanged(TaskStatus.RUNNING))
+        reporter = self._reporter(lambda: {"": {"numBytesOut": relay.bytes_through}}, control)
+        reporter.start()
+        yield from RelayShell(relay, mailbox, self._ledger).run()
+        reporter.close()
+
+    def _reporter(self, snapshot: Any, control: ControlClient) -> MetricsReporter:
+        interval_s = to_millis(options.METRICS_INTERVAL.get(self._body.config)) / 1000.0
+        return MetricsReporter(snapshot, self._ledger, control.send, interval_s)
+
+    def _fail(self, control: ControlClient, error: BaseException, origin: FailureOrigin) -> None:
+        failure: Failure = describe(error, task=self._place.task, subtask=self._place.subtask)
+        with suppress(RiverrunError):
+            control.send(TaskFailed(failure, origin))
+        self._leave(control, TaskStatus.FAILED)
+
+    def _leave(self, control: ControlClient, outcome: TaskStatus) -> None:
+        """Say goodbye and end this process: its socket to Spark is in no state to be used again."""
+        self._departure.left()
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        with suppress(RiverrunError):
+            control.send(TaskEnded(outcome))
+        control.close(_GOODBYE_S)
+        exit_now()
+
+
+def _drained(batches: Iterable[Any]) -> Iterator[Any]:
+    for _ in batches:
+        pass
+    return iter(())
+
+
+def _extend_search_path(search_path: Iterable[str]) -> None:
+    """Let the worker import what the program could: modules beside the user's script."""
+    for path in search_path:
+        if path not in sys.path:
+            sys.path.append(path)

@@ -1,0 +1,124 @@
+"""Drives a Task inside a Spark worker: mailbox in, Arrow batches out, deadlines in between."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from riverrun.core.clock import Clock
+from riverrun.protocol.frames import FrameError
+from riverrun.runtime.task import Task, Turn
+from riverrun.spark.worker.ledger import Spending, TimeLedger
+from riverrun.spark.worker.mailbox import Closed, Letter, Mailbox
+from riverrun.spark.worker.rows import batch_of
+
+_BATCH_BYTES: Final = 1 << 20
+_FRAMES_AHEAD: Final = 4
+"""How many frames a task decodes ahead of its work; what is beyond waits in the mailbox."""
+
+
+class TaskShell:
+    """The task thread's loop. ``run`` is a generator: each ``yield`` hands a batch to Spark."""
+
+    def __init__(
+        self,
+        task: Task,
+        mailbox: Mailbox,
+        clock: Clock,
+        ledger: TimeLedger,
+        send_to_client: Callable[[str, list[Any]], None],
+    ) -> None:
+        self._task = task
+        self._mailbox = mailbox
+        self._clock = clock
+        self._ledger = ledger
+        self._send_to_client = send_to_client
+        self._input_closed = False
+
+    def run(self, started: threading.Event) -> Iterator[Any]:
+        """Work until the task finished and its input is read to the end."""
+        self._await_start(started)
+        turn = Turn.WORKED
+        while turn is not Turn.FINISHED:
+            self._receive(turn)
+            turn = self._task.turn()
+            yield from self._hand_over()
+        yield from self._drain()
+
+    def _await_start(self, started: threading.Event) -> None:
+        self._ledger.enter(Spending.IDLE)
+        started.wait()
+        self._ledger.enter(Spending.BUSY)
+
+    def _receive(self, turn: Turn) -> None:
+        """Move frames from the mailbox into the task; wait for one only when there is no work."""
+        if self._task.waiting:
+            return
+        timeout_s = 0.0 if turn is Turn.WORKED else self._idle_seconds()
+        if timeout_s == 0.0:
+            letter = self._mailbox.take(0.0)
+        else:
+            self._ledger.enter(Spending.IDLE)
+            letter = self._mailbox.take(timeout_s)
+            self._ledger.enter(Spending.BUSY)
+        frames = 0
+        while letter is not None:
+            self._open(letter)
+            frames += 1
+            if frames >= _FRAMES_AHEAD:
+                return
+            letter = self._mailbox.take(0.0)
+
+    def _open(self, letter: Letter) -> None:
+        if isinstance(letter, memoryview):
+            self._task.receive(letter)
+        elif isinstance(letter, Closed):
+            self._input_closed = True
+        else:
+            raise letter
+
+    def _idle_seconds(self) -> float | None:
+        wake_at = self._task.wake_at()
+        if self._input_closed and self._task.reads_input and not self._task.waiting:
+            raise FrameError(
+                "the input ended before the end of input came on every channel; a producer left early"
+            )
+        if wake_at is None:
+            return None
+        return max(0.0, wake_at - self._clock.monotonic()) / 1000.0
+
+    def _hand_over(self) -> Iterator[Any]:
+        runs = self._task.client_runs.take()
+        if runs:
+            self._ledger.enter(Spending.BACK_PRESSURED)
+            for operator_id, values in runs:
+                self._send_to_client(operator_id, values)
+            self._ledger.enter(Spending.BUSY)
+        rows = self._task.outbox.take()
+        while rows:
+            batch, rows = _split(rows)
+            self._ledger.enter(Spending.BACK_PRESSURED)
+            yield batch_of(batch)
+            self._ledger.enter(Spending.BUSY)
+
+    def _drain(self) -> Iterator[Any]:
+        """Spark wants its input read to the end; fillers and the end itself are what is left."""
+        yield from self._hand_over()
+        self._ledger.enter(Spending.IDLE)
+        while not self._input_closed:
+            letter = self._mailbox.take(None)
+            if letter is not None:
+                self._open(letter)
+
+
+def _split(
+    rows: list[tuple[int, bytes]],
+) -> tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]]:
+    """The first rows of about a megabyte, and the rest: one Arrow batch stays small."""
+    size = 0
+    for index, (_, frame) in enumerate(rows):
+        size += len(frame)
+        if size >= _BATCH_BYTES:
+            return rows[: index + 1], rows[index + 1 :]
+    return rows, []
