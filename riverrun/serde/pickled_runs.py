@@ -1,0 +1,102 @@
+"""The run codec for any Python values."""
+
+import pickle
+from collections.abc import Iterator
+from typing import Any, Final
+
+import cloudpickle
+
+from riverrun.serde.check import short_repr
+from riverrun.serde.composite_types import RowTypeInfo
+from riverrun.serde.type_info import TypeInformation
+
+__all__ = ["PickleRunCodec", "UnpicklableValue", "pickled"]
+
+_PROTOCOL: Final = 5
+
+
+class UnpicklableValue(TypeError):  # noqa: N818 - the name says what it is about
+    """A value of a stream cannot be pickled, so it cannot leave its process.
+
+    Attributes:
+        value_repr: The value.
+        reason: What pickle said.
+        index: Which record of the run.
+    """
+
+    def __init__(self, value_repr: str, reason: str, index: int) -> None:
+        super().__init__(value_repr, reason, index)
+        self.value_repr = value_repr
+        self.reason = reason
+        self.index = index
+
+    def __str__(self) -> str:
+        return (
+            f"record {self.index} of the run, {self.value_repr}, cannot be pickled: {self.reason}; "
+            f"records that travel between tasks must be picklable or have a declared type"
+        )
+
+
+class PickleRunCodec:
+    """Any Python values; what pickle cannot do, and what it names in ``__main__``, by cloudpickle.
+
+    With a type, rows get the names that the type gives them, as they do in an Arrow run.
+    """
+
+    tag: Final = 0
+
+    def __init__(self, type_info: TypeInformation | None = None) -> None:
+        self._coerce = None
+        if type_info is not None and _has_named_rows(type_info):
+            self._coerce = type_info.coerce
+
+    def encode(self, values: list[Any]) -> bytes:
+        """The values as a pickle; `UnpicklableValue` names the value that has none."""
+        return pickled(values if self._coerce is None else list(map(self._coerce, values)))
+
+    def decode(self, data: bytes | memoryview) -> list[Any]:
+        """The values of a pickle."""
+        values: list[Any] = pickle.loads(data)
+        return values
+
+
+def pickled(values: list[Any]) -> bytes:
+    """The values as one pickle of protocol 5."""
+    try:
+        data = pickle.dumps(values, _PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return _cloudpickled(values)
+    # A class of the script that was started is called __main__ here and is not there in another
+    # process, so it must travel by value. Text that says so too costs time only.
+    return _cloudpickled(values) if b"__main__" in data else data
+
+
+def _cloudpickled(values: list[Any]) -> bytes:
+    try:
+        data: bytes = cloudpickle.dumps(values, _PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        for index, value in enumerate(values):
+            _require_picklable(value, index)
+        raise UnpicklableValue("one of its values", str(error), 0) from error
+    return data
+
+
+def _require_picklable(value: Any, index: int) -> None:
+    try:
+        cloudpickle.dumps(value, _PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise UnpicklableValue(short_repr(value), str(error), index) from error
+
+
+def _has_named_rows(type_info: TypeInformation) -> bool:
+    if isinstance(type_info, RowTypeInfo) and type_info.field_names is not None:
+        return True
+    return any(map(_has_named_rows, _parts(type_info)))
+
+
+def _parts(type_info: TypeInformation) -> Iterator[TypeInformation]:
+    for part in vars(type_info).values():
+        if isinstance(part, TypeInformation):
+            yield part
+        elif isinstance(part, tuple):
+            yield from (item for item in part if isinstance(item, TypeInformation))
