@@ -1,0 +1,81 @@
+"""The limit: the user's own code in a bare loop, one process per core, no engine, no exchange.
+
+It makes the same records with the same generator and calls the same functions as every engine
+does, once a record. Nothing is inlined: a function call per record is what the user's code is.
+"""
+
+import argparse
+import multiprocessing
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.synchronize import Barrier
+from typing import Final
+
+from benchmarks.measurement import PARALLELISM, measure
+from benchmarks.workloads import (
+    KEYED,
+    STATELESS,
+    Transaction,
+    add_amounts,
+    customer_of,
+    is_large,
+    share,
+    transaction,
+    with_fee,
+)
+
+
+def stateless(indexes: range) -> int:
+    """Map and filter each record; the number of records kept."""
+    kept = 0
+    for index in indexes:
+        record = with_fee(transaction(index))
+        if is_large(record):
+            kept += 1
+    return kept
+
+
+def keyed(indexes: range) -> int:
+    """Keep a running sum per customer; the sum over all customers."""
+    totals: dict[int, Transaction] = {}
+    for index in indexes:
+        record = transaction(index)
+        key = customer_of(record)
+        total = totals.get(key)
+        totals[key] = record if total is None else add_amounts(total, record)
+    return sum(amount for _, amount in totals.values())
+
+
+LOOPS: Final[Mapping[str, Callable[[range], int]]] = {STATELESS: stateless, KEYED: keyed}
+
+
+def _work(workload: str, indexes: range, ready: Barrier, done: Barrier) -> None:
+    ready.wait()
+    LOOPS[workload](indexes)
+    done.wait()
+
+
+def run(arguments: argparse.Namespace, records: int) -> float:
+    """Seconds from the moment all processes stand ready until the last one is done."""
+    ready = multiprocessing.Barrier(PARALLELISM + 1)
+    done = multiprocessing.Barrier(PARALLELISM + 1)
+    workers = [
+        multiprocessing.Process(
+            target=_work,
+            args=(arguments.workload, share(records, part, PARALLELISM), ready, done),
+        )
+        for part in range(PARALLELISM)
+    ]
+    for worker in workers:
+        worker.start()
+    ready.wait()
+    started = time.perf_counter()
+    done.wait()
+    seconds = time.perf_counter() - started
+    for worker in workers:
+        worker.join()
+    return seconds
+
+
+if __name__ == "__main__":
+    measure("baseline", run, {})

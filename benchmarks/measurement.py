@@ -1,0 +1,110 @@
+"""What one run of one system says: a JSON line on standard output, and how a rate comes out of it.
+
+Standard library only, because each peer imports it with its own interpreter.
+
+A run times the same program at two sizes, a small one first. The rate is the difference of the
+sizes over the difference of the times: whatever a system pays once (processes, connections,
+class loading, the end of the job) is in both times and drops out, so no system is charged for it.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from benchmarks.workloads import WORKLOADS
+
+PARALLELISM: Final = 2
+_MARK: Final = "BENCHMARK "
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Two timed sizes of one workload on one system."""
+
+    system: str
+    workload: str
+    small_records: int
+    small_seconds: float
+    records: int
+    seconds: float
+    settings: Mapping[str, str]
+
+    @property
+    def rate(self) -> float:
+        """Records per second, net of start-up.
+
+        >>> Measurement("x", "keyed", 100, 1.0, 300, 2.0, {}).rate
+        200.0
+        """
+        took = self.seconds - self.small_seconds
+        if took <= 0:
+            sizes = f"{self.small_records} and {self.records} records"
+            raise ValueError(
+                f"{self.system} {self.workload}: {sizes} took {self.small_seconds:.3f} and "
+                f"{self.seconds:.3f} s, expected the larger to take longer; measure more records"
+            )
+        return (self.records - self.small_records) / took
+
+    @property
+    def start_seconds(self) -> float:
+        """What a job costs beside its records: the time of the small run less its records' share."""
+        return max(0.0, self.small_seconds - self.small_records / self.rate)
+
+
+def write(measurement: Measurement) -> None:
+    """Print the line that :func:`read` finds among whatever else a system prints."""
+    sys.stdout.flush()
+    print(_MARK + json.dumps(asdict(measurement)), flush=True)
+
+
+def read(output: str) -> Measurement | None:
+    """The measurement in a run's output, or None where the run printed none."""
+    for line in reversed(output.splitlines()):
+        if line.startswith(_MARK):
+            return Measurement(**json.loads(line.removeprefix(_MARK)))
+    return None
+
+
+def measure(
+    system: str, run: Callable[[argparse.Namespace, int], float], settings: Mapping[str, str]
+) -> None:
+    """The command line of a measured system: run both sizes and print the measurement.
+
+    Args:
+        system: The name in the tables.
+        run: Runs ``arguments.workload`` at the given number of records, returns its seconds.
+        settings: Tunable options with their defaults; each becomes a ``--name value`` flag.
+    """
+    arguments = _parse(settings)
+    small_seconds = run(arguments, arguments.small)
+    seconds = run(arguments, arguments.records)
+    chosen = {name: str(getattr(arguments, name)) for name in settings}
+    write(
+        Measurement(
+            system,
+            arguments.workload,
+            arguments.small,
+            small_seconds,
+            arguments.records,
+            seconds,
+            chosen,
+        )
+    )
+
+
+def _parse(settings: Mapping[str, str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workload", choices=WORKLOADS, required=True)
+    parser.add_argument("--records", type=int, required=True)
+    parser.add_argument("--small", type=int, required=True)
+    for name, default in settings.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", dest=name, default=default)
+    return parser.parse_args()
+
+
+def flags(workload: str, small: int, records: int) -> Sequence[str]:
+    """The command-line arguments that :func:`measure` reads."""
+    return ("--workload", workload, "--small", str(small), "--records", str(records))

@@ -1,0 +1,70 @@
+"""The logic that every measured system runs: plain functions, standard library only.
+
+Each peer imports this module with its own interpreter, so nothing here may import riverrun. The
+records are card transactions ``(customer, amount)``, made from their index with cheap arithmetic,
+so that the limit of a system is as little of our own making as possible.
+
+Two workloads:
+
+* ``stateless``: generator, ``with_fee``, ``is_large``, discard.
+* ``keyed``: generator, key by ``customer_of``, running sum by ``add_amounts``, discard each update.
+"""
+
+from typing import Final, TypeAlias
+
+Transaction: TypeAlias = tuple[int, int]
+
+STATELESS: Final = "stateless"
+KEYED: Final = "keyed"
+WORKLOADS: Final = (STATELESS, KEYED)
+
+CUSTOMERS: Final = 10_000
+LARGE: Final = 20_000
+
+
+def transaction(index: int) -> Transaction:
+    """The card transaction number ``index``: customer and amount in cents.
+
+    >>> transaction(1)
+    (5761, 40503)
+    """
+    mixed = index * 2_654_435_761 & 0xFFFFFFFF
+    return mixed % 10_000, (mixed >> 16) % 50_000
+
+
+def with_fee(record: Transaction) -> Transaction:
+    """The same transaction with one per cent added to its amount.
+
+    >>> with_fee((7, 20_000))
+    (7, 20200)
+    """
+    customer, amount = record
+    return customer, amount + amount // 100
+
+
+def is_large(record: Transaction) -> bool:
+    """Whether the amount reaches the threshold; true for three records in five."""
+    return record[1] >= LARGE
+
+
+def customer_of(record: Transaction) -> int:
+    """The key of the keyed workload."""
+    return record[0]
+
+
+def add_amounts(total: Transaction, record: Transaction) -> Transaction:
+    """The customer's running sum after one more transaction.
+
+    >>> add_amounts((7, 100), (7, 20))
+    (7, 120)
+    """
+    return total[0], total[1] + record[1]
+
+
+def share(records: int, part: int, parts: int) -> range:
+    """The indexes that worker ``part`` of ``parts`` makes; together they cover all records once.
+
+    >>> [share(5, part, 2) for part in range(2)]
+    [range(0, 2), range(2, 5)]
+    """
+    return range(records * part // parts, records * (part + 1) // parts)
