@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import fields
+from inspect import getattr_static
 from itertools import repeat
 from operator import attrgetter
 from types import MemberDescriptorType, NoneType
@@ -96,13 +97,13 @@ class DataclassFields:
         self._cls = cls
         names = [field.name for field in fields(cls)]
         self._getters = [attrgetter(name) for name in names]
-        found = (cls.__dict__.get(name) for name in names)
+        found = (getattr_static(cls, name, None) for name in names)
         self._slots = [slot for slot in found if isinstance(slot, MemberDescriptorType)]
         self._names = names
         self._fill = self._call
         if len(self._slots) == len(names):
             self._fill = self._fill_slots
-        elif cls.__dict__["__dataclass_params__"].frozen:
+        elif not self._slots and cls.__dict__["__dataclass_params__"].frozen:
             self._fill = self._fill_dicts
 
     def split(self, values: Sequence[Any]) -> list[Sequence[Any]]:
@@ -178,7 +179,7 @@ def is_plain_dataclass(cls: type[Any]) -> bool:
 def _defines(cls: type[Any], name: str) -> bool:
     for base in cls.__mro__[:-1]:
         if name in base.__dict__:
-            generated = base.__dict__[name].__module__ == "dataclasses"
+            generated = getattr(base.__dict__[name], "__module__", None) == "dataclasses"
             return not (name in _GENERATED and generated)
     return False
 

@@ -221,6 +221,13 @@ def values_of(rows: Sequence[Row], names: tuple[str, ...] | None) -> list[list[A
     return [row.get_fields_by_names(names or ()) for row in rows]
 
 
+def sorted_by_name(row: Row) -> tuple[tuple[str, ...] | None, list[Any]]:
+    """The names and values of a row in the order of the names; as they stand without names."""
+    if row._fields is None:
+        return None, row._values
+    return tuple(sorted(row._fields)), row._by_name()
+
+
 def kinds_of(rows: Sequence[Row]) -> Sequence[int]:
     """The values of the kinds of the rows."""
     kinds = [row._row_kind for row in rows]
