@@ -1,3 +1,221 @@
-"""Stateful stream processing in Python, executed by Apache Spark: the public names, nothing else."""
+"""riverrun: stateful stream processing in Python, Flink's model executed by Apache Spark.
 
-__version__ = "0.1.0"
+The public names. Each is loaded when it is first used, so that importing the package stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from riverrun.api.functions import (
+        AggregateFunction,
+        CoFlatMapFunction,
+        CoMapFunction,
+        CoProcessFunction,
+        FilterFunction,
+        FlatMapFunction,
+        Function,
+        KeyedCoProcessFunction,
+        KeyedProcessFunction,
+        KeySelector,
+        MapFunction,
+        Partitioner,
+        ProcessFunction,
+        ReduceFunction,
+        RuntimeContext,
+        SinkFunction,
+        SourceFunction,
+    )
+    from riverrun.api.output_tag import OutputTag
+    from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
+    from riverrun.api.source import (
+        Boundedness,
+        Polled,
+        Source,
+        SourceReader,
+        SourceReaderContext,
+        SourceStatus,
+    )
+    from riverrun.api.timer_service import TimeDomain, TimerService
+    from riverrun.api.watermark_strategy import TimestampAssigner, WatermarkStrategy
+    from riverrun.connectors.callback import CallbackSink
+    from riverrun.connectors.collection import CollectionSource
+    from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
+    from riverrun.connectors.discard import DiscardingSink
+    from riverrun.connectors.iterator import IteratorSource
+    from riverrun.connectors.number_sequence import NumberSequenceSource
+    from riverrun.connectors.print import PrintSink
+    from riverrun.core.config_options import ConfigOption, ConfigOptions
+    from riverrun.core.configuration import Configuration
+    from riverrun.core.errors import (
+        ConfigError,
+        ExternalError,
+        JobCanceled,
+        JobFailed,
+        NotPicklable,
+        ProgramError,
+        RiverrunError,
+        TooFewSlots,
+    )
+    from riverrun.core.ids import JobId
+    from riverrun.core.lifecycle import JobStatus
+    from riverrun.core.options import (
+        CheckpointingMode,
+        ExternalizedCheckpointRetention,
+        RuntimeExecutionMode,
+    )
+    from riverrun.core.time import Duration, Time
+    from riverrun.datastream.checkpoint_config import CheckpointConfig
+    from riverrun.datastream.collect import CloseableIterator
+    from riverrun.datastream.data_stream import DataStream, KeyedStream
+    from riverrun.datastream.data_stream_sink import DataStreamSink
+    from riverrun.datastream.environment import StreamExecutionEnvironment
+    from riverrun.datastream.execution_config import ExecutionConfig
+    from riverrun.datastream.job_client import CompletableFuture, JobClient, JobExecutionResult
+    from riverrun.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
+    from riverrun.metrics.groups import MetricGroup
+    from riverrun.metrics.metric import Counter, Distribution, Histogram, Meter
+    from riverrun.serde.instant import Instant
+    from riverrun.serde.row import Row, RowKind
+    from riverrun.serde.type_info import TypeInformation
+    from riverrun.serde.types import Types
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "AggregateFunction",
+    "Boundedness",
+    "CallbackSink",
+    "CheckpointConfig",
+    "CheckpointingMode",
+    "CloseableIterator",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "CollectionSource",
+    "CompletableFuture",
+    "ConfigError",
+    "ConfigOption",
+    "ConfigOptions",
+    "Configuration",
+    "Counter",
+    "DataGeneratorSource",
+    "DataStream",
+    "DataStreamSink",
+    "DiscardingSink",
+    "Distribution",
+    "Duration",
+    "ExecutionConfig",
+    "ExternalError",
+    "ExternalizedCheckpointRetention",
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "GeneratorFunction",
+    "Histogram",
+    "Instant",
+    "IteratorSource",
+    "JobCanceled",
+    "JobClient",
+    "JobExecutionResult",
+    "JobFailed",
+    "JobId",
+    "JobStatus",
+    "KeySelector",
+    "KeyedCoProcessFunction",
+    "KeyedProcessFunction",
+    "KeyedStream",
+    "MapFunction",
+    "MemorySize",
+    "Meter",
+    "MetricGroup",
+    "NotPicklable",
+    "NumberSequenceSource",
+    "OutputTag",
+    "Partitioner",
+    "Polled",
+    "PrintSink",
+    "ProcessFunction",
+    "ProgramError",
+    "ReduceFunction",
+    "RiverrunError",
+    "Row",
+    "RowKind",
+    "RuntimeContext",
+    "RuntimeExecutionMode",
+    "Sink",
+    "SinkFunction",
+    "SinkWriter",
+    "SinkWriterContext",
+    "SlotSharingGroup",
+    "Source",
+    "SourceFunction",
+    "SourceReader",
+    "SourceReaderContext",
+    "SourceStatus",
+    "StreamExecutionEnvironment",
+    "Time",
+    "TimeDomain",
+    "TimerService",
+    "TimestampAssigner",
+    "TooFewSlots",
+    "TypeInformation",
+    "Types",
+    "WatermarkStrategy",
+]
+
+_HOMES = {
+    name: module
+    for module, names in {
+        "riverrun.api.functions": "AggregateFunction CoFlatMapFunction CoMapFunction CoProcessFunction FilterFunction FlatMapFunction Function KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction Partitioner ProcessFunction ReduceFunction RuntimeContext SinkFunction SourceFunction",
+        "riverrun.api.output_tag": "OutputTag",
+        "riverrun.api.sink": "Sink SinkWriter SinkWriterContext",
+        "riverrun.api.source": "Boundedness Polled Source SourceReader SourceReaderContext SourceStatus",
+        "riverrun.api.timer_service": "TimeDomain TimerService",
+        "riverrun.api.watermark_strategy": "TimestampAssigner WatermarkStrategy",
+        "riverrun.connectors.callback": "CallbackSink",
+        "riverrun.connectors.collection": "CollectionSource",
+        "riverrun.connectors.datagen": "DataGeneratorSource GeneratorFunction",
+        "riverrun.connectors.discard": "DiscardingSink",
+        "riverrun.connectors.iterator": "IteratorSource",
+        "riverrun.connectors.number_sequence": "NumberSequenceSource",
+        "riverrun.connectors.print": "PrintSink",
+        "riverrun.core.config_options": "ConfigOption ConfigOptions",
+        "riverrun.core.configuration": "Configuration",
+        "riverrun.core.errors": "ConfigError ExternalError JobCanceled JobFailed NotPicklable ProgramError RiverrunError TooFewSlots",
+        "riverrun.core.ids": "JobId",
+        "riverrun.core.lifecycle": "JobStatus",
+        "riverrun.core.options": "CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode",
+        "riverrun.core.time": "Duration Time",
+        "riverrun.datastream.checkpoint_config": "CheckpointConfig",
+        "riverrun.datastream.collect": "CloseableIterator",
+        "riverrun.datastream.data_stream": "DataStream KeyedStream",
+        "riverrun.datastream.data_stream_sink": "DataStreamSink",
+        "riverrun.datastream.environment": "StreamExecutionEnvironment",
+        "riverrun.datastream.execution_config": "ExecutionConfig",
+        "riverrun.datastream.job_client": "CompletableFuture JobClient JobExecutionResult",
+        "riverrun.datastream.slot_sharing_group": "MemorySize SlotSharingGroup",
+        "riverrun.metrics.groups": "MetricGroup",
+        "riverrun.metrics.metric": "Counter Distribution Histogram Meter",
+        "riverrun.serde.instant": "Instant",
+        "riverrun.serde.row": "Row RowKind",
+        "riverrun.serde.type_info": "TypeInformation",
+        "riverrun.serde.types": "Types",
+    }.items()
+    for name in names.split()
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOMES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'riverrun' has no attribute {name!r}")
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -26,6 +26,7 @@ OPEN_PREFIXES: Final = (
 
 _BY_PREFIX: Final = {
     "pipeline": """
+        operator-chaining.chain-operators-with-different-max-parallelism
         auto-type-registration cached-files classpaths closure-cleaner-level force-avro force-kryo
         force-kryo-avro generic-types jars jobvertex-parallelism-overrides serialization-config
         vertex-description-mode vertex-name-include-index-prefix watermark-alignment.allow-unaligned-source-splits

@@ -171,19 +171,35 @@ def _unquote(item: str) -> str:
     return item[1:-1] if quoted else item
 
 
-def parse_map(text: str) -> dict[str, str]:
-    """Read a map: ``a:1,b:2``.
+_ENTRY: Final = re.compile(
+    r"""\s*(?P<key>'(?:[^']|'')*'|[^:,']+?)\s*:\s*(?P<value>'(?:[^']|'')*'|[^,]*?)\s*(?:,|$)"""
+)
 
-    >>> parse_map("a:1, b:x:y")
-    {'a': '1', 'b': 'x:y'}
+
+def parse_map(text: str) -> dict[str, str]:
+    """Read a map: ``a:1,b:2``; what holds a comma or a quote stands in single quotes, quotes doubled.
+
+    >>> parse_map("a:1, b:x:y, c:'1, 2'")
+    {'a': '1', 'b': 'x:y', 'c': '1, 2'}
     """
     entries: dict[str, str] = {}
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        key, colon, value = entry.partition(":")
-        if not colon:
+    at = 0
+    while at < len(text.rstrip()):
+        match = _ENTRY.match(text, at)
+        if match is None:
             raise ValueError(text)
-        entries[_unquote(key.strip())] = _unquote(value.strip())
+        entries[_bare(match["key"])] = _bare(match["value"])
+        at = match.end()
     return entries
+
+
+def _bare(item: str) -> str:
+    return item[1:-1].replace("''", "'") if item[:1] == "'" else item
+
+
+def _quoted(item: str) -> str:
+    plain = item.strip() == item and item and not set(item) & set(",:'")
+    return item if plain else "'" + item.replace("'", "''") + "'"
 
 
 def optional(kind: OptionType[T]) -> OptionType[T | None]:
@@ -218,7 +234,7 @@ def choice(*names: str) -> OptionType[str]:
 
 
 def _render_map(entries: Mapping[str, str]) -> str:
-    return ",".join(f"{key}:{value}" for key, value in entries.items())
+    return ",".join(f"{_quoted(key)}:{_quoted(value)}" for key, value in entries.items())
 
 
 STRING: Final = OptionType("text", str)

@@ -73,11 +73,6 @@ OPERATOR_CHAINING: Final = ConfigOption(
     default=True,
     fallback_keys=("pipeline.operator-chaining",),
 )
-CHAIN_DIFFERENT_MAX_PARALLELISM: Final = ConfigOption(
-    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
-    BOOLEAN,
-    default=True,
-)
 AUTO_WATERMARK_INTERVAL: Final = ConfigOption(
     "pipeline.auto-watermark-interval", DURATION, _ms(200)
 )

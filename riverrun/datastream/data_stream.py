@@ -1,0 +1,384 @@
+"""Streams: what a program calls to define its operators.
+
+``DataStream`` and ``KeyedStream`` stand together because each gives the other. They only describe:
+every method adds to the ``Program`` and returns at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias, overload
+
+from riverrun.api.aggregations import Aggregation, aggregation
+from riverrun.api.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ProcessFunction,
+    ReduceFunction,
+    SinkFunction,
+)
+from riverrun.api.output_tag import OutputTag
+from riverrun.api.resolve import (
+    Callable1,
+    Callable2,
+    filter_callable,
+    flat_map_callable,
+    key_callable,
+    map_callable,
+    partition_callable,
+    reduce_callable,
+)
+from riverrun.api.sink import Sink
+from riverrun.connectors.collect import CollectSink
+from riverrun.connectors.function_sink import FunctionSink
+from riverrun.connectors.print import PrintSink
+from riverrun.core.errors import ProgramError
+from riverrun.datastream.collect import CloseableIterator, ResultBuffer
+from riverrun.datastream.data_stream_sink import DataStreamSink
+from riverrun.datastream.execution_config import ExecutionConfig, check_positive
+from riverrun.datastream.keyed_refusals import KeyedRefusals
+from riverrun.datastream.operator_settings import OperatorSettings
+from riverrun.datastream.output_types import output_type_of
+from riverrun.datastream.program import Environment, Program
+from riverrun.datastream.projection import KeyAndValue, Projection, projected_type
+from riverrun.graph.partitioning import (
+    Broadcast,
+    Custom,
+    Forward,
+    Global,
+    Hash,
+    Partitioning,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
+from riverrun.graph.specs import (
+    FilterSpec,
+    FlatMapSpec,
+    KeyedProcessSpec,
+    MapSpec,
+    OperatorSpec,
+    ProcessSpec,
+    ReduceSpec,
+    SinkSpec,
+)
+from riverrun.graph.transformations import (
+    Chaining,
+    PartitionTransformation,
+    SideOutputTransformation,
+    UnionTransformation,
+    Upstream,
+)
+from riverrun.serde.type_info import TypeInformation
+from riverrun.serde.types import Types
+
+__all__ = ["DataStream", "KeyedStream"]
+
+Type: TypeAlias = TypeInformation | None
+
+
+class DataStream(OperatorSettings):
+    """A stream of records.
+
+    A function may be an object of its function class (with ``open`` and ``close``) or a plain
+    callable. ``output_type`` declares the records' type; without it the type comes from the
+    function's annotations, and records of unknown type travel pickled.
+    """
+
+    def __init__(self, program: Program, upstream: Upstream, output_type: Type = None) -> None:
+        self._program = program
+        self._upstream = upstream
+        self._type = output_type
+
+    def get_type(self) -> TypeInformation:
+        """The type of the records; Types.PICKLED_BYTE_ARRAY() stands for any Python value."""
+        return Types.PICKLED_BYTE_ARRAY() if self._type is None else self._type
+
+    def get_execution_environment(self) -> Environment:
+        """The environment that this stream belongs to."""
+        environment = self._program.environment
+        if environment is None:
+            raise ProgramError("get_execution_environment: this stream was made without one")
+        return environment
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """The settings of the program."""
+        return ExecutionConfig(self._program.config)
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Set the number of key groups: the most subtasks the operator can ever be rescaled to."""
+        check_positive("max parallelism", max_parallelism)
+        self._operator("set_max_parallelism").max_parallelism = max_parallelism
+        return self
+
+    def force_non_parallel(self) -> Self:
+        """Run the operator in one subtask, whatever else is set."""
+        self._operator("force_non_parallel").forced_parallelism = 1
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Let the operator's output wait this long for more; 0: not at all, -1: until a buffer is full."""
+        if timeout_millis < -1:
+            raise ValueError(f"buffer timeout: is {timeout_millis!r} ms; expected -1 or more")
+        self._operator("set_buffer_timeout").buffer_timeout_ms = timeout_millis
+        return self
+
+    def start_new_chain(self) -> Self:
+        """Begin a new task with this operator."""
+        self._operator("start_new_chain").chaining = Chaining.HEAD
+        return self
+
+    def map(self, func: MapFunction | Callable1, output_type: Type = None) -> DataStream:
+        """One record out for each record in."""
+        type_info = output_type_of("map", output_type, map_callable(func))
+        return self._then("Map", MapSpec(func), type_info)
+
+    def flat_map(self, func: FlatMapFunction | Callable1, output_type: Type = None) -> DataStream:
+        """Any number of records out for each record in: what the iterable that ``func`` gives holds."""
+        bare = flat_map_callable(func)
+        type_info = output_type_of("flat_map", output_type, bare, element=True)
+        return self._then("FlatMap", FlatMapSpec(func), type_info)
+
+    def filter(self, func: FilterFunction | Callable1) -> DataStream:
+        """Only the records for which ``func`` is true."""
+        filter_callable(func)
+        return self._then("Filter", FilterSpec(func), self._type)
+
+    def process(self, func: ProcessFunction, output_type: Type = None) -> DataStream:
+        """Any number of records out for each record in, with side outputs and the clocks at hand."""
+        if isinstance(func, KeyedProcessFunction):
+            raise TypeError(
+                f"process: got the keyed function {func!r} on a stream without keys; "
+                f"call key_by() first, or write a ProcessFunction"
+            )
+        if not isinstance(func, ProcessFunction):
+            raise TypeError(f"process: got {func!r}; expected a ProcessFunction object")
+        type_info = output_type_of("process", output_type, func.process_element, element=True)
+        return self._then("Process", ProcessSpec(func), type_info)
+
+    def project(self, *field_indexes: int) -> DataStream:
+        """Only these fields of each tuple or row, in this order."""
+        type_info = projected_type(self._type, field_indexes)
+        return self._then("Projection", MapSpec(Projection(field_indexes, self._type)), type_info)
+
+    def key_by(self, key_selector: KeySelector | Callable1, key_type: Type = None) -> KeyedStream:
+        """The same records, those of one key together in one subtask.
+
+        A key must be hashable and always the same for the same record.
+        """
+        bare = key_callable(key_selector)
+        return KeyedStream(self, bare, output_type_of("key_by", key_type, bare))
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """The records of this and of all other streams, in no particular order between them."""
+        every = (self, *streams)
+        for stream in every:
+            self._check_own("union", stream)
+        declared = [stream._type for stream in every]  # noqa: SLF001
+        known = {type_info for type_info in declared if type_info is not None}
+        if len(known) > 1:
+            raise ProgramError(
+                f"union: the streams have the types {sorted(map(repr, known))}; "
+                f"map them to one type first"
+            )
+        together = self._type if None not in declared else None
+        upstreams = tuple(stream._upstream for stream in every)  # noqa: SLF001
+        return DataStream(self._program, UnionTransformation(upstreams), together)
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """The records that the operator put out under ``output_tag``."""
+        if not isinstance(output_tag, OutputTag):
+            raise TypeError(f"get_side_output: got {output_tag!r}; expected an OutputTag")
+        operator = self._operator("get_side_output")
+        tag_id, type_info = output_tag.tag_id, output_tag.type_info
+        self._program.claim_side_output(operator, tag_id, type_info)
+        side = SideOutputTransformation(operator, tag_id, type_info)
+        return DataStream(self._program, side, type_info)
+
+    def shuffle(self) -> DataStream:
+        """Send each record to a subtask chosen at random."""
+        return self._partitioned(Shuffle())
+
+    def rebalance(self) -> DataStream:
+        """Send records to all subtasks in turn."""
+        return self._partitioned(Rebalance())
+
+    def rescale(self) -> DataStream:
+        """Send records in turn to the few subtasks that belong to the sending one."""
+        return self._partitioned(Rescale())
+
+    def forward(self) -> DataStream:
+        """Send records to the subtask with the same index; both sides need the same parallelism."""
+        return self._partitioned(Forward())
+
+    def broadcast(self) -> DataStream:
+        """Send each record to every subtask."""
+        return self._partitioned(Broadcast())
+
+    def global_(self) -> DataStream:
+        """Send all records to the first subtask; also there under the name ``global``."""
+        return self._partitioned(Global())
+
+    def partition_custom(
+        self, partitioner: Partitioner | Callable2, key_selector: KeySelector | Callable1
+    ) -> DataStream:
+        """Send each record where ``partitioner(key, number of subtasks)`` says."""
+        return self._partitioned(
+            Custom(partition_callable(partitioner), key_callable(key_selector))
+        )
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print each record on the standard output of the process that runs the program."""
+        return self._into("Print to Std. Out", PrintSink(sink_identifier))
+
+    def sink_to(self, sink: Sink[Any]) -> DataStreamSink:
+        """Write the records to ``sink``."""
+        if not isinstance(sink, Sink):
+            raise TypeError(f"sink_to: got {sink!r}; expected a Sink; add_sink() takes functions")
+        return self._into(type(sink).__name__, sink)
+
+    def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any]) -> DataStreamSink:
+        """Call ``sink_func`` with each record, in the workers."""
+        return self._into("Unnamed", FunctionSink(sink_func))
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None = None) -> CloseableIterator: ...
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
+    @overload
+    def execute_and_collect(self, *, limit: int) -> list[Any]: ...
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the program and give this stream's records while it runs.
+
+        Without ``limit`` an iterator that should be closed (it is a context manager); with it a list
+        of at most that many records, after which the job is cancelled if it still runs.
+        """
+        results = ResultBuffer()
+        self._into("Collect", CollectSink(results))
+        iterator = CloseableIterator(results, self._program.submit(job_execution_name))
+        if limit is None:
+            return iterator
+        with iterator:
+            return list(islice(iterator, limit))
+
+    def _then(self, name: str, spec: OperatorSpec, output_type: Type) -> DataStream:
+        """The stream of a new operator that reads this one."""
+        operator = self._program.add(name, spec, [self._upstream], output_type=output_type)
+        return DataStream(self._program, operator, output_type)
+
+    def _into(self, name: str, sink: Sink[Any]) -> DataStreamSink:
+        operator = self._program.add(name, SinkSpec(sink), [self._upstream])
+        return DataStreamSink(self._program, operator)
+
+    def _partitioned(self, partitioning: Partitioning) -> DataStream:
+        partitioned = PartitionTransformation(self._upstream, partitioning)
+        return DataStream(self._program, partitioned, self._type)
+
+    def _check_own(self, method: str, stream: Any) -> None:
+        if not isinstance(stream, DataStream):
+            raise TypeError(f"{method}: got {stream!r}; expected a DataStream")
+        if stream._program is not self._program:  # noqa: SLF001
+            raise ProgramError(
+                f"{method}: the streams come from different environments; "
+                f"make them all with the same StreamExecutionEnvironment"
+            )
+
+
+class KeyedStream(KeyedRefusals, DataStream):
+    """A stream partitioned by key: its operators see one key's records in one place and in order."""
+
+    AccumulateType: ClassVar = Aggregation
+
+    def __init__(self, origin: DataStream, key_selector: Callable1, key_type: Type) -> None:
+        partitioned = PartitionTransformation(origin._upstream, Hash(key_selector))  # noqa: SLF001
+        super().__init__(origin._program, partitioned, origin._type)  # noqa: SLF001
+        self._key_selector = key_selector
+        self._key_type = key_type
+
+    def get_key_type(self) -> TypeInformation:
+        """The type of the keys; Types.PICKLED_BYTE_ARRAY() stands for any Python value."""
+        return Types.PICKLED_BYTE_ARRAY() if self._key_type is None else self._key_type
+
+    def process(  # type: ignore[override]  # the keyed contract, as in Flink
+        self, func: KeyedProcessFunction, output_type: Type = None
+    ) -> DataStream:
+        """Any number of records out for each record in, with the current key at hand."""
+        if not isinstance(func, KeyedProcessFunction):
+            raise TypeError(
+                f"process: got {func!r} on a keyed stream; expected a KeyedProcessFunction object"
+            )
+        type_info = output_type_of("process", output_type, func.process_element, element=True)
+        return self._then("KeyedProcess", KeyedProcessSpec(func), type_info)
+
+    def reduce(self, func: ReduceFunction | Callable2) -> DataStream:
+        """Fold each key's records: every record in gives the key's value so far out.
+
+        In BATCH mode only the last value of each key comes out, at the end of input.
+        """
+        reduce_callable(func)
+        return self._then("Reduce", ReduceSpec(func), self._type)
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """Each key's first record with the field replaced by its sum so far."""
+        return self._aggregate(Aggregation.SUM, position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """Each key's first record with the field replaced by the least so far."""
+        return self._aggregate(Aggregation.MIN, position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """Each key's first record with the field replaced by the greatest so far."""
+        return self._aggregate(Aggregation.MAX, position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """Each key's record with the least field so far; the first of several."""
+        return self._aggregate(Aggregation.MIN_BY, position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """Each key's record with the greatest field so far; the first of several."""
+        return self._aggregate(Aggregation.MAX_BY, position_to_max_by)
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None = None) -> CloseableIterator: ...
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
+    @overload
+    def execute_and_collect(self, *, limit: int) -> list[Any]: ...
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the program and give ``Row(f0=key, f1=record)`` for each record while it runs."""
+        pairs = self._then("Key and Value", MapSpec(KeyAndValue(self._key_selector)), None)
+        if limit is None:
+            return pairs.execute_and_collect(job_execution_name)
+        return pairs.execute_and_collect(job_execution_name, limit)
+
+    def _aggregate(self, kind: Aggregation, position: int | str) -> DataStream:
+        name = kind.value.title().replace("_", "")
+        return self._then(name, ReduceSpec(aggregation(kind, position)), self._type)
+
+    def _then(self, name: str, spec: OperatorSpec, output_type: Type) -> DataStream:
+        stream = super()._then(name, spec, output_type)
+        operator = stream._operator(name)  # noqa: SLF001
+        operator.key_selector, operator.key_type = self._key_selector, self._key_type
+        return stream
+
+    def _operator(self, method: str) -> NoReturn:
+        raise ProgramError(
+            f"{method}: a keyed stream is not an operator; "
+            f"call {method}() before key_by() or on the next operator"
+        )
+
+
+for _stream in (DataStream, KeyedStream):
+    # Java's name, which Python's grammar reserves: reachable by getattr only.
+    setattr(_stream, "global", _stream.global_)

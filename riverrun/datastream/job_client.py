@@ -1,0 +1,175 @@
+"""A submitted job as the program sees it: its client, its result, and futures of both."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from riverrun.core.errors import Failure, JobCanceled, JobFailed
+from riverrun.core.ids import JobId
+from riverrun.core.lifecycle import JobStatus
+from riverrun.graph.executor import RunningJob
+
+__all__ = ["CompletableFuture", "JobClient", "JobExecutionResult"]
+
+T = TypeVar("T")
+
+
+class CompletableFuture(Generic[T]):
+    """A value that may come later."""
+
+    def __init__(
+        self,
+        wait: Callable[[float | None], T],
+        is_done: Callable[[], bool],
+        cancel: Callable[[], None] | None = None,
+    ) -> None:
+        self._wait = wait
+        self._is_done = is_done
+        self._cancel = cancel
+        self._cancelled = False
+
+    @staticmethod
+    def completed(value: T) -> CompletableFuture[T]:
+        """A future of a value that is there."""
+        return CompletableFuture(lambda _: value, lambda: True)
+
+    def cancel(self) -> bool:
+        """Give up on the value; whether that was still possible."""
+        if self._cancel is None or self.done():
+            return False
+        self._cancel()
+        self._cancelled = True
+        return True
+
+    def cancelled(self) -> bool:
+        """Whether ``cancel`` was called in time."""
+        return self._cancelled
+
+    def done(self) -> bool:
+        """Whether the value, or the error in its place, is there."""
+        return self._is_done()
+
+    def result(self, timeout: float | None = None) -> T:
+        """Wait for the value; raises the error that came in its place, or TimeoutError."""
+        return self._wait(timeout)
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        """Wait, and give the error that came in place of the value, or None."""
+        try:
+            self._wait(timeout)
+        except (JobFailed, JobCanceled) as error:
+            return error
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class JobExecutionResult:
+    """What is known about a job that finished."""
+
+    job_id: JobId
+    net_runtime_ms: int
+    accumulators: Mapping[str, Any] = field(default_factory=dict)
+
+    def get_job_id(self) -> JobId:
+        """The job's id."""
+        return self.job_id
+
+    def get_net_runtime(self) -> int:
+        """How long the job ran, in milliseconds."""
+        return self.net_runtime_ms
+
+    def get_accumulator_result(self, accumulator_name: str) -> Any:
+        """The value of one accumulator, or None."""
+        return self.accumulators.get(accumulator_name)
+
+    def get_all_accumulator_results(self) -> dict[str, Any]:
+        """The values of all accumulators by name."""
+        return dict(self.accumulators)
+
+
+class JobClient:
+    """A job that was submitted with ``execute_async``."""
+
+    def __init__(self, job: RunningJob) -> None:
+        self._job = job
+
+    def get_job_id(self) -> JobId:
+        """The job's id."""
+        return self._job.job_id
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """Where the job stands now."""
+        return CompletableFuture.completed(self._job.status())
+
+    def cancel(self) -> CompletableFuture[None]:
+        """Ask the job to stop; the future is done when it has, whatever its end was."""
+        self._job.cancel()
+
+        def wait(timeout: float | None) -> None:
+            self._job.wait(timeout)
+
+        return CompletableFuture(wait, self._has_ended)
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """The values of all accumulators so far."""
+        return CompletableFuture.completed(dict(self._job.accumulators()))
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """The result once the job has finished; JobFailed or JobCanceled if it did not."""
+        return CompletableFuture(
+            lambda timeout: result_of(self._job, timeout), self._has_ended, self._job.cancel
+        )
+
+    def get_metrics(self) -> Mapping[str, Mapping[str, float]]:
+        """The latest metrics: "<task name>.<subtask>[.<operator name>]" -> metric name -> value."""
+        return self._job.metrics()
+
+    def _has_ended(self) -> bool:
+        return self._job.status().is_globally_terminal_state()
+
+
+def result_of(job: RunningJob, timeout: float | None = None) -> JobExecutionResult:
+    """Wait for the job's end and give its result.
+
+    Raises:
+        JobFailed: it failed; the cause is the user's own exception where it could be brought here.
+        JobCanceled: it was cancelled.
+        TimeoutError: it still runs after ``timeout`` seconds.
+    """
+    check_outcome(job, job.wait(timeout))
+    return JobExecutionResult(job.job_id, job.net_runtime_ms(), dict(job.accumulators()))
+
+
+def check_outcome(job: RunningJob, status: JobStatus) -> None:
+    """Raise JobFailed or JobCanceled unless ``status``, the job's last, is FINISHED."""
+    if status is JobStatus.CANCELED:
+        raise JobCanceled(job.name, str(job.job_id))
+    if status is not JobStatus.FINISHED:
+        failure = job.failure() or Failure("Unknown", f"the job ended as {status.value}")
+        raise JobFailed(job.name, str(job.job_id), failure) from _exception_of(failure)
+
+
+def run_to_end(job: RunningJob) -> JobExecutionResult:
+    """Wait for the job's result, and take the job down if the wait is interrupted (Ctrl-C)."""
+    try:
+        return result_of(job)
+    except (JobFailed, JobCanceled):
+        raise
+    except BaseException:
+        job.cancel()
+        job.wait()
+        raise
+
+
+def _exception_of(failure: Failure) -> BaseException | None:
+    """The user's exception itself; None when it cannot be made again in this process."""
+    if failure.exception is None:
+        return None
+    try:
+        exception = pickle.loads(failure.exception)
+    except Exception:  # noqa: BLE001  (a user's class may raise anything here; the message has it all)
+        return None
+    return exception if isinstance(exception, BaseException) else None
