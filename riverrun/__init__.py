@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from riverrun.serde.type_info import TypeInformation
     from riverrun.serde.types import Types
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "AggregateFunction",
@@ -169,10 +169,17 @@ __all__ = [
 _HOMES = {
     name: module
     for module, names in {
-        "riverrun.api.functions": "AggregateFunction CoFlatMapFunction CoMapFunction CoProcessFunction FilterFunction FlatMapFunction Function KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction Partitioner ProcessFunction ReduceFunction RuntimeContext SinkFunction SourceFunction",
+        "riverrun.api.functions": """
+            AggregateFunction CoFlatMapFunction CoMapFunction CoProcessFunction
+            FilterFunction FlatMapFunction Function KeyedCoProcessFunction
+            KeyedProcessFunction KeySelector MapFunction Partitioner ProcessFunction
+            ReduceFunction RuntimeContext SinkFunction SourceFunction
+        """,
         "riverrun.api.output_tag": "OutputTag",
         "riverrun.api.sink": "Sink SinkWriter SinkWriterContext",
-        "riverrun.api.source": "Boundedness Polled Source SourceReader SourceReaderContext SourceStatus",
+        "riverrun.api.source": """
+            Boundedness Polled Source SourceReader SourceReaderContext SourceStatus
+        """,
         "riverrun.api.timer_service": "TimeDomain TimerService",
         "riverrun.api.watermark_strategy": "TimestampAssigner WatermarkStrategy",
         "riverrun.connectors.callback": "CallbackSink",
@@ -184,10 +191,15 @@ _HOMES = {
         "riverrun.connectors.print": "PrintSink",
         "riverrun.core.config_options": "ConfigOption ConfigOptions",
         "riverrun.core.configuration": "Configuration",
-        "riverrun.core.errors": "ConfigError ExternalError JobCanceled JobFailed NotPicklable ProgramError RiverrunError TooFewSlots",
+        "riverrun.core.errors": """
+            ConfigError ExternalError JobCanceled JobFailed NotPicklable
+            ProgramError RiverrunError TooFewSlots
+        """,
         "riverrun.core.ids": "JobId",
         "riverrun.core.lifecycle": "JobStatus",
-        "riverrun.core.options": "CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode",
+        "riverrun.core.options": """
+            CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode
+        """,
         "riverrun.core.time": "Duration Time",
         "riverrun.datastream.checkpoint_config": "CheckpointConfig",
         "riverrun.datastream.collect": "CloseableIterator",
