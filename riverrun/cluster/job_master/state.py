@@ -199,7 +199,10 @@ class JobMasterState:
             return
         self._engine = _Engine.SUCCEEDED if failure is None else _Engine.FAILED
         self._disarm(_Alarm.ENGINE_CANCEL)
-        self._arm(_Alarm.STRAGGLERS, now + self._timing.stragglers_grace_ms)
+        # Last words decide over success; of a job that is being stopped nobody needs them.
+        stopping = self._must_stop() or failure is not None
+        grace = self._timing.cancel_grace_ms if stopping else self._timing.stragglers_grace_ms
+        self._arm(_Alarm.STRAGGLERS, now + grace)
         if failure is not None and self.status is not JobStatus.CANCELLING:
             self._cause.engine_failed(failure)
             self._fail(now)

@@ -20,11 +20,14 @@ class Timing:
     failure_grace_ms: int = 1_000
     """How long a failure without a known cause waits for a task to report the cause."""
     cancel_grace_ms: int = 1_000
-    """How long tasks have to leave by themselves before the engine is told to end them."""
+    """How long tasks have to leave by themselves before the engine is told to end them.
+
+    And how long their connections may stay open after the end of an engine that was stopped or broke.
+    """
     cancel_retry_ms: int = 2_000
     """How often the engine is told again while it has not ended."""
     stragglers_grace_ms: int = 5_000
-    """How long after the engine's end a task's last words may still arrive."""
+    """How long after the engine's success a task's last words may still arrive."""
     drain_grace_ms: int = 2_000
     """How long the client of a failed job may take for the values that arrived before."""
 
