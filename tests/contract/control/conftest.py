@@ -18,7 +18,7 @@ from riverrun.core.errors import Failure
 from riverrun.core.ids import Attempt, JobId, VertexId
 from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
-from riverrun.graph.executor import JobSubmission
+from riverrun.graph.executor import JobSubmission, RunningJob
 from riverrun.graph.job_graph import JobGraph, JobVertex
 from riverrun.protocol.control import Register, Start, TaskEnded
 from riverrun.spark.worker.control_client import ControlClient
@@ -83,6 +83,7 @@ class Job:
 
     def __init__(self, master: JobMaster, engine: PlayedEngine, parallelism: int) -> None:
         self.master, self.engine, self.parallelism = master, engine, parallelism
+        self.as_the_client_sees_it: RunningJob = master
 
     def register(self, subtask: int, **changes: Any) -> Register:
         relay = subtask == self.parallelism
