@@ -16,7 +16,7 @@ from riverrun.graph.executor import JobSubmission
 from riverrun.graph.layers import plan_layers
 from riverrun.graph.pickling import check_picklable, dumps, loads
 from riverrun.local.pipeline import Pipeline, Step
-from riverrun.runtime.failures import OperatorFailed, describe
+from riverrun.runtime.failures import describe
 from riverrun.runtime.settings import TaskSettings
 
 
@@ -131,17 +131,17 @@ class InProcessJob:
         except Exception as raised:  # noqa: BLE001  (the shell's edge: it becomes the job's failure)
             error = raised
         self._metrics = _metrics(pipeline)
+        failure = None if error is None else self._describe(error)
         close_error = pipeline.close()
-        error = error or close_error
-        return None if error is None else self._describe(error)
+        if failure is None and close_error is not None:
+            failure = self._describe(close_error)
+        return failure
 
     def _describe(self, error: BaseException) -> Failure:
-        operator = error.operator if isinstance(error, OperatorFailed) else None
-        for task in self._pipeline.tasks:
-            if operator in [each.name for each in task.deployment.operators]:
-                deployment = task.deployment
-                return describe(error, task=deployment.name, subtask=deployment.subtask)
-        return describe(error, task=self.name, subtask=0)
+        running = self._pipeline.running
+        if running is None:
+            return describe(error, task=self.name, subtask=0)
+        return describe(error, task=running.name, subtask=running.subtask)
 
 
 class InProcessExecutor:

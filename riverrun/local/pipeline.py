@@ -60,6 +60,8 @@ class Pipeline:
             for number, row in enumerate(layers)
         ]
         self._live = [node for row in self._nodes for node in row]
+        self.running: Deployment | None = None
+        """Whose turn it is, or was when something was raised."""
 
     @property
     def tasks(self) -> list[Task]:
@@ -69,6 +71,7 @@ class Pipeline:
     def open(self) -> None:
         """Open all tasks, consumers before producers."""
         for task in reversed(self.tasks):
+            self.running = task.deployment
             task.open()
 
     def step(self) -> Step:
@@ -84,11 +87,16 @@ class Pipeline:
 
     def close(self) -> BaseException | None:
         """Close all tasks; the first error is given back."""
-        errors = [error for task in self.tasks if (error := task.close()) is not None]
-        return errors[0] if errors else None
+        first: BaseException | None = None
+        for task in self.tasks:
+            error = task.close()
+            if error is not None and first is None:
+                first, self.running = error, task.deployment
+        return first
 
     def _run(self, node: _Node) -> bool:
         """One turn of ``node``; False when it had nothing to do or could not go on."""
+        self.running = node.body.deployment
         if not self._hand_over(node):
             return False
         if isinstance(node.body, Relay):

@@ -84,9 +84,7 @@ def user_traceback(error: BaseException) -> str:
 
 
 def _is_engine(filename: str) -> bool:
-    return (
-        filename.startswith(_PACKAGE) or "/pyspark/" in filename or filename.startswith("<frozen")
-    )
+    return "/pyspark/" in filename or filename.startswith((_PACKAGE, "<frozen"))
 
 
 def _value_in_hand(tb: TracebackType | None) -> Any:

@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from riverrun.core import options
 from riverrun.core.errors import ConfigError, ExternalError
+from riverrun.spark.driver import gateway
 from riverrun.spark.driver.jvm import SparkJvm
 from riverrun.spark.driver.settings import application_settings, check_context, session_settings
 from riverrun.spark.java import ensure_java_home
@@ -56,6 +57,7 @@ class SessionHandle:
             return
         if not self.jvm.stopped():
             self.user_session.stop()
+        gateway.shut_down()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
@@ -81,16 +83,19 @@ def start_session(master: str, config: Mapping[str, str]) -> SessionHandle:
         ensure_java_home(os.environ)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         scratch = Path(tempfile.mkdtemp(prefix="riverrun-"))
-        builder = SparkSession.builder.master(spark_master(master)).appName("riverrun")
-        for key, value in {
+        settings = {
             **application_settings(),
             **_own_settings(master, config, scratch),
             **{key: value for key, value in config.items() if key.startswith("spark.")},
-        }.items():
+        }
+        builder = SparkSession.builder.master(spark_master(master)).appName("riverrun")
+        for key, value in settings.items():
             builder = builder.config(key, value)
         try:
+            gateway.launch(settings)
             session = builder.getOrCreate()
         except Exception as error:
+            gateway.shut_down()
             shutil.rmtree(scratch, ignore_errors=True)
             raise ExternalError(
                 f"Spark did not start on {master!r}: {str(error).partition(chr(10))[0]}"

@@ -40,7 +40,12 @@ from riverrun.runtime.relay import Relay
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.task import Task
 from riverrun.serde.runs import PickleRunCodec
-from riverrun.spark.worker.control_client import ControlClient, JobMasterGone, SendCanceled
+from riverrun.spark.worker.control_client import (
+    ControlClient,
+    JobMasterGone,
+    RegistrationRefused,
+    SendCanceled,
+)
 from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now
 from riverrun.spark.worker.ledger import TimeLedger
 from riverrun.spark.worker.mailbox import Mailbox
@@ -123,21 +128,24 @@ class _Host:
 
     def _connect(self) -> ControlClient:
         body, place = self._body, self._place
-        control = ControlClient.connect(
-            body.address,
-            body.secret,
-            Register(
-                job=body.job,
-                attempt=body.attempt,
-                vertex=place.vertex,
-                task=place.task,
-                subtask=place.subtask,
-                layer=body.layer,
-                partition=self._partition,
-                pid=os.getpid(),
-                host=socket.gethostname(),
-            ),
+        register = Register(
+            job=body.job,
+            attempt=body.attempt,
+            vertex=place.vertex,
+            task=place.task,
+            subtask=place.subtask,
+            layer=body.layer,
+            partition=self._partition,
+            pid=os.getpid(),
+            host=socket.gethostname(),
         )
+        try:
+            control = ControlClient.connect(body.address, body.secret, register)
+        except RegistrationRefused:
+            exit_now()  # the job is ending already: nobody waits for this task
+        except RiverrunError as error:
+            print(f"riverrun: task {place.task!r}: {error}", file=sys.stderr, flush=True)  # noqa: T201
+            exit_now()
         control.start(self._on_message, self._departure.ask)
         return control
 

@@ -1,0 +1,79 @@
+"""The JVM that Spark's driver runs in: started without its chatter, and ended for good.
+
+Java and Spark print a few lines at every start that say nothing to anybody. The JVM's error stream is
+therefore read here and passed on without them; what workers print (in local mode they share the
+stream) reaches the console as before.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import IO, Any, Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+_CHATTER: Final = (
+    "WARNING: Using incubator modules:",
+    'Setting default log level to "',
+    "To adjust logging level use sc.setLogLevel",
+    "Using Spark's default log4j profile",
+)
+_EXIT_SECONDS: Final = 10.0
+
+
+def launch(settings: dict[str, str]) -> None:
+    """Start the JVM with ``settings``; the next SparkSession of this process uses it."""
+    if SparkContext._gateway is not None:  # noqa: SLF001  (no public way to ask)
+        return
+    conf = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        conf.set(key, value)
+    gateway = launch_gateway(conf, {"stderr": subprocess.PIPE})
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
+    threading.Thread(
+        target=_pass_on, args=(gateway.proc.stderr,), name="riverrun-jvm-stderr", daemon=True
+    ).start()
+
+
+def shut_down() -> None:
+    """End the JVM that ``launch`` started; Spark must be stopped before."""
+    gateway: Any = SparkContext._gateway  # noqa: SLF001
+    if gateway is None or getattr(gateway, "proc", None) is None:
+        return
+    SparkContext._gateway = None  # noqa: SLF001
+    SparkContext._jvm = None  # noqa: SLF001
+    with suppress(OSError):
+        gateway.shutdown()
+    process: subprocess.Popen[bytes] = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()  # Spark's gateway ends when its standard input does
+    try:
+        process.wait(_EXIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _pass_on(stream: IO[bytes]) -> None:
+    with stream:
+        for line in without_chatter(stream):
+            with suppress(ValueError, OSError):  # the console may be closed before the JVM is
+                sys.stderr.write(line)
+                sys.stderr.flush()
+
+
+def without_chatter(lines: Iterable[bytes]) -> Iterable[str]:
+    """The lines that somebody may want to read.
+
+    >>> list(without_chatter([b"WARNING: Using incubator modules: x", b"ouch"]))
+    ['ouch']
+    """
+    for raw in lines:
+        line = raw.decode(errors="replace")
+        if not line.startswith(_CHATTER):
+            yield line
