@@ -1,0 +1,134 @@
+"""The measured systems: how each is started as a process of its own, and on how many records."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from benchmarks.measurement import Measurement, flags, read
+from benchmarks.setup_peers import CACHE, PEERS, ROOT, ensure
+from benchmarks.workloads import KEYED, STATELESS
+from riverrun.spark.java import ensure_java_home
+
+_DEADLINE_SECONDS: Final = 900
+_LAST_LINES: Final = 25
+
+
+class RunFailed(RuntimeError):  # noqa: N818 - reads as the fact it reports
+    """A measured process gave no measurement; the message holds the end of its output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Records of the small and of the large run of one measurement."""
+
+    small: int
+    large: int
+
+    def quick(self) -> "Sizes":
+        """A tenth or so: enough to see that everything runs, not to quote."""
+        return Sizes(self.small, self.small + (self.large - self.small) // 10)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system and what to run of it.
+
+    Attributes:
+        name: Its name in tables and on the command line.
+        module: The module that measures it.
+        sizes: By workload; a slow system gets fewer records, its rate is net of start-up anyway.
+        settings: By workload: the flags that came out best for it.
+    """
+
+    name: str
+    module: str
+    sizes: Mapping[str, Sizes]
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def run(self, workload: str, *, quick: bool) -> Measurement:
+        """One measurement in a process group of its own, which has ended when this returns.
+
+        Raises:
+            RunFailed: If it gives none within the deadline.
+        """
+        sizes = self.sizes[workload].quick() if quick else self.sizes[workload]
+        peer = PEERS.get(self.name)
+        python = sys.executable if peer is None else str(ensure(peer))
+        command = [python, "-m", self.module, *flags(workload, sizes.small, sizes.large)]
+        return _run(self.name, workload, [*command, *self.settings.get(workload, ())])
+
+
+SYSTEMS: Final[Mapping[str, System]] = {
+    system.name: system
+    for system in (
+        System(
+            "baseline",
+            "benchmarks.baseline",
+            {STATELESS: Sizes(1_000_000, 11_000_000), KEYED: Sizes(1_000_000, 11_000_000)},
+        ),
+        System(
+            "riverrun",
+            "benchmarks.engine",
+            {STATELESS: Sizes(1_000_000, 11_000_000), KEYED: Sizes(1_000_000, 11_000_000)},
+        ),
+        System(
+            "bytewax",
+            "benchmarks.peers.bytewax_peer",
+            {STATELESS: Sizes(500_000, 5_500_000), KEYED: Sizes(200_000, 2_200_000)},
+            {STATELESS: ("--batch", "1000"), KEYED: ("--batch", "10000", "--logic", "batch")},
+        ),
+        System(
+            "pyflink",
+            "benchmarks.peers.pyflink_peer",
+            {STATELESS: Sizes(200_000, 1_200_000), KEYED: Sizes(200_000, 1_200_000)},
+            {
+                STATELESS: ("--bundle-size", "10000", "--bundle-time", "1000"),
+                KEYED: ("--bundle-size", "2000000", "--bundle-time", "120000"),
+            },
+        ),
+    )
+}
+
+
+def _run(system: str, workload: str, command: list[str]) -> Measurement:
+    log = CACHE / "logs" / f"{system}-{workload}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    environment = dict(os.environ)
+    ensure_java_home(environment)
+    environment["PYTHONPATH"] = str(ROOT)
+    environment["PYTHONHASHSEED"] = "0"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            code: int | None = process.wait(_DEADLINE_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _end_group(process)
+    text = log.read_text(errors="replace")
+    measurement = read(text)
+    if code != 0 or measurement is None:
+        found = f"ran past {_DEADLINE_SECONDS} s" if code is None else f"ended with {code}"
+        last = "\n".join(text.splitlines()[-_LAST_LINES:])
+        raise RunFailed(f"{system} {workload}: {found}, log {str(log)!r}:\n{last}")
+    return measurement
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    # JVMs and workers are in the group too; one left behind would spoil the next measurement.
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
