@@ -1,0 +1,145 @@
+"""Which riverrun object stands for which PyFlink name.
+
+Each name is listed once, under the PyFlink module that defines it. PyFlink modules that take the name
+from there (``pyflink.datastream``, ``pyflink.common``, ...) follow by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+PYFLINK_VERSION: Final = "2.3.0"
+
+TABLE: Final[Mapping[str, Mapping[str, str]]] = {
+    "pyflink.version": {"__version__": "riverrun.compat.pyflink.table:PYFLINK_VERSION"},
+    "pyflink.common.completable_future": {
+        "CompletableFuture": "riverrun.datastream.job_client:CompletableFuture",
+    },
+    "pyflink.common.config_options": {
+        "ConfigOption": "riverrun.core.config_options:ConfigOption",
+        "ConfigOptions": "riverrun.core.config_options:ConfigOptions",
+    },
+    "pyflink.common.configuration": {
+        "Configuration": "riverrun.core.configuration:Configuration",
+    },
+    "pyflink.common.execution_config": {
+        "ExecutionConfig": "riverrun.datastream.execution_config:ExecutionConfig",
+    },
+    "pyflink.common.job_client": {"JobClient": "riverrun.datastream.job_client:JobClient"},
+    "pyflink.common.job_execution_result": {
+        "JobExecutionResult": "riverrun.datastream.job_client:JobExecutionResult",
+    },
+    "pyflink.common.job_id": {"JobID": "riverrun.core.ids:JobId"},
+    "pyflink.common.job_status": {"JobStatus": "riverrun.core.lifecycle:JobStatus"},
+    "pyflink.common.time": {
+        "Duration": "riverrun.core.time:Duration",
+        "Instant": "riverrun.serde.instant:Instant",
+        "Time": "riverrun.core.time:Time",
+    },
+    "pyflink.common.typeinfo": {
+        "BasicArrayTypeInfo": "riverrun.serde.collection_types:BasicArrayTypeInfo",
+        "BasicType": "riverrun.serde.basic_types:BasicType",
+        "BasicTypeInfo": "riverrun.serde.basic_types:BasicTypeInfo",
+        "DateTypeInfo": "riverrun.serde.time_types:DateTypeInfo",
+        "ExternalTypeInfo": "riverrun.serde.composite_types:ExternalTypeInfo",
+        "InstantTypeInfo": "riverrun.serde.basic_types:InstantTypeInfo",
+        "ListTypeInfo": "riverrun.serde.collection_types:ListTypeInfo",
+        "LocalTimeTypeInfo": "riverrun.serde.time_types:LocalTimeTypeInfo",
+        "MapTypeInfo": "riverrun.serde.collection_types:MapTypeInfo",
+        "ObjectArrayTypeInfo": "riverrun.serde.collection_types:ObjectArrayTypeInfo",
+        "PickledBytesTypeInfo": "riverrun.serde.basic_types:PickledBytesTypeInfo",
+        "PrimitiveArrayTypeInfo": "riverrun.serde.collection_types:PrimitiveArrayTypeInfo",
+        "RowTypeInfo": "riverrun.serde.composite_types:RowTypeInfo",
+        "SqlTimeTypeInfo": "riverrun.serde.time_types:SqlTimeTypeInfo",
+        "TimeTypeInfo": "riverrun.serde.time_types:TimeTypeInfo",
+        "TimestampTypeInfo": "riverrun.serde.time_types:TimestampTypeInfo",
+        "TupleTypeInfo": "riverrun.serde.composite_types:TupleTypeInfo",
+        "TypeInformation": "riverrun.serde.type_info:TypeInformation",
+        "Types": "riverrun.serde.types:Types",
+    },
+    "pyflink.common.types": {
+        "Row": "riverrun.serde.row:Row",
+        "RowKind": "riverrun.serde.row:RowKind",
+    },
+    "pyflink.common.watermark_strategy": {
+        "TimestampAssigner": "riverrun.api.watermark_strategy:TimestampAssigner",
+        "WatermarkStrategy": "riverrun.api.watermark_strategy:WatermarkStrategy",
+    },
+    "pyflink.datastream.checkpoint_config": {
+        "CheckpointConfig": "riverrun.datastream.checkpoint_config:CheckpointConfig",
+    },
+    "pyflink.datastream.checkpointing_mode": {
+        "CheckpointingMode": "riverrun.core.options:CheckpointingMode",
+    },
+    "pyflink.datastream.connectors.base": {
+        "Sink": "riverrun.api.sink:Sink",
+        "Source": "riverrun.api.source:Source",
+    },
+    "pyflink.datastream.connectors.number_seq": {
+        "NumberSequenceSource": "riverrun.connectors.number_sequence:NumberSequenceSource",
+    },
+    "pyflink.datastream.data_stream": {
+        "CloseableIterator": "riverrun.datastream.collect:CloseableIterator",
+        "DataStream": "riverrun.datastream.data_stream:DataStream",
+        "DataStreamSink": "riverrun.datastream.data_stream_sink:DataStreamSink",
+        "KeyedStream": "riverrun.datastream.data_stream:KeyedStream",
+    },
+    "pyflink.datastream.execution_mode": {
+        "RuntimeExecutionMode": "riverrun.core.options:RuntimeExecutionMode",
+    },
+    "pyflink.datastream.externalized_checkpoint_retention": {
+        "ExternalizedCheckpointRetention": "riverrun.core.options:ExternalizedCheckpointRetention",
+    },
+    "pyflink.datastream.functions": {
+        "AggregateFunction": "riverrun.api.functions:AggregateFunction",
+        "AllWindowFunction": "riverrun.api.window_functions:AllWindowFunction",
+        "AsyncFunction": "riverrun.api.async_functions:AsyncFunction",
+        "AsyncRetryPredicate": "riverrun.api.async_functions:AsyncRetryPredicate",
+        "AsyncRetryStrategy": "riverrun.api.async_functions:AsyncRetryStrategy",
+        "BaseBroadcastProcessFunction": "riverrun.api.broadcast_functions:BaseBroadcastProcessFunction",
+        "BroadcastProcessFunction": "riverrun.api.broadcast_functions:BroadcastProcessFunction",
+        "CoFlatMapFunction": "riverrun.api.co_functions:CoFlatMapFunction",
+        "CoMapFunction": "riverrun.api.co_functions:CoMapFunction",
+        "CoProcessFunction": "riverrun.api.co_functions:CoProcessFunction",
+        "FilterFunction": "riverrun.api.functions:FilterFunction",
+        "FlatMapFunction": "riverrun.api.functions:FlatMapFunction",
+        "Function": "riverrun.api.function:Function",
+        "KeySelector": "riverrun.api.functions:KeySelector",
+        "KeyedBroadcastProcessFunction": "riverrun.api.broadcast_functions:KeyedBroadcastProcessFunction",
+        "KeyedCoProcessFunction": "riverrun.api.co_functions:KeyedCoProcessFunction",
+        "KeyedProcessFunction": "riverrun.api.process_functions:KeyedProcessFunction",
+        "KeyedStateStore": "riverrun.api.runtime_context:KeyedStateStore",
+        "MapFunction": "riverrun.api.functions:MapFunction",
+        "NullByteKeySelector": "riverrun.api.functions:NullByteKeySelector",
+        "Partitioner": "riverrun.api.functions:Partitioner",
+        "PassThroughAllWindowFunction": "riverrun.api.window_functions:PassThroughAllWindowFunction",
+        "PassThroughWindowFunction": "riverrun.api.window_functions:PassThroughWindowFunction",
+        "ProcessAllWindowFunction": "riverrun.api.window_functions:ProcessAllWindowFunction",
+        "ProcessFunction": "riverrun.api.process_functions:ProcessFunction",
+        "ProcessWindowFunction": "riverrun.api.window_functions:ProcessWindowFunction",
+        "ReduceFunction": "riverrun.api.functions:ReduceFunction",
+        "RuntimeContext": "riverrun.api.runtime_context:RuntimeContext",
+        "SinkFunction": "riverrun.api.source_sink_functions:SinkFunction",
+        "SourceFunction": "riverrun.api.source_sink_functions:SourceFunction",
+        "WindowFunction": "riverrun.api.window_functions:WindowFunction",
+    },
+    "pyflink.datastream.output_tag": {"OutputTag": "riverrun.api.output_tag:OutputTag"},
+    "pyflink.datastream.slot_sharing_group": {
+        "MemorySize": "riverrun.datastream.slot_sharing_group:MemorySize",
+        "SlotSharingGroup": "riverrun.datastream.slot_sharing_group:SlotSharingGroup",
+    },
+    "pyflink.datastream.stream_execution_environment": {
+        "StreamExecutionEnvironment": "riverrun.datastream.environment:StreamExecutionEnvironment",
+    },
+    "pyflink.datastream.time_domain": {"TimeDomain": "riverrun.api.timer_service:TimeDomain"},
+    "pyflink.datastream.timerservice": {"TimerService": "riverrun.api.timer_service:TimerService"},
+    "pyflink.metrics.metricbase": {
+        "Counter": "riverrun.metrics.metric:Counter",
+        "Distribution": "riverrun.metrics.metric:Distribution",
+        "Meter": "riverrun.metrics.metric:Meter",
+        "Metric": "riverrun.metrics.metric:Metric",
+        "MetricGroup": "riverrun.metrics.groups:MetricGroup",
+    },
+}
+"""PyFlink module -> name -> "module:name" in riverrun."""
