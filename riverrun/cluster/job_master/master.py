@@ -175,9 +175,10 @@ class JobMaster:
     def start(self) -> None:
         """Start the job and return; what the engine raises is raised here, after everything is undone."""
         self._began = self._clock.monotonic()
+        # Before there is another thread: from here on the job is CREATED for whoever asks.
+        self._decide(ev.JobStarted())
         self._server.add_job(str(self.job_id), self._secret, self)
         self._thread.start()
-        self._notes.put(ev.JobStarted())
         access = ControlAccess(self._server.address, self._secret)
         try:
             self._engine.start(self._layers, access, self._engine_ended)

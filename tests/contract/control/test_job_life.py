@@ -266,8 +266,9 @@ def test_a_job_master_that_breaks_ends_its_job_all_the_same(
     def broken(event: object, now: float) -> None:
         raise RuntimeError("a law was broken")
 
-    monkeypatch.setattr(job.master._state, "handle", broken)
     job.master.start()
+    monkeypatch.setattr(job.master._state, "handle", broken)
+    job.master.cancel()
 
     assert job.master.wait(PATIENCE) is JobStatus.FAILED
     assert job.master.failure().headline() == "RuntimeError: a law was broken"
