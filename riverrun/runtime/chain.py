@@ -6,8 +6,9 @@ operators and several edges. Runs go down it by plain calls; nothing is copied o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import ChainedOperator, TaskDeployment
@@ -23,7 +24,9 @@ from riverrun.runtime.operators.table import build
 from riverrun.runtime.output import EdgeOutput
 from riverrun.serde.check import checker_for
 
-_LATENCY_WINDOW = 1024
+_LATENCY_WINDOW: Final = 1024
+_FRAMES_PER_LINK: Final = 8
+_FRAMES_BESIDE: Final = 1000
 
 
 class ClientRuns:
@@ -74,7 +77,14 @@ class Link:
     def accept(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Take a run through this operator and all that follow it."""
         self.records_in.inc(len(values))
-        self._guard(lambda op: op.process(values, timestamps, self.emit))
+        operator = self.operator
+        assert operator is not None  # noqa: S101  (a source has no input)
+        try:
+            operator.process(values, timestamps, self.emit)
+        except OperatorFailed:
+            raise
+        except Exception as error:
+            raise operator_failed(self.name, error) from error
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send a run of this operator's main output on."""
@@ -157,6 +167,9 @@ class Chain:
             )
         ]
         self.head = self._links[0]
+        # A run goes down the chain by nested calls, a few for each operator.
+        depth = _FRAMES_BESIDE + _FRAMES_PER_LINK * len(self._links)
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
         for link in self._links[1:]:
             parent = self._links[link.described.parent or 0]
             _reading(parent, link.described.tag).append(link.accept)
