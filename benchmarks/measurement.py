@@ -2,7 +2,8 @@
 
 Standard library only, because each peer imports it with its own interpreter.
 
-A run times the same program at two sizes, a small one first. The rate is the difference of the
+A run takes the same program through two sizes, a small one and a large one, after a first small one
+that does not count (class loading, compilation by the JVM). The rate is the difference of the
 sizes over the difference of the times: whatever a system pays once (processes, connections,
 class loading, the end of the job) is in both times and drops out, so no system is charged for it.
 """
@@ -71,7 +72,7 @@ def read(output: str) -> Measurement | None:
 def measure(
     system: str, run: Callable[[argparse.Namespace, int], float], settings: Mapping[str, str]
 ) -> None:
-    """The command line of a measured system: run both sizes and print the measurement.
+    """The command line of a measured system: warm up, run both sizes and print the measurement.
 
     Args:
         system: The name in the tables.
@@ -79,6 +80,7 @@ def measure(
         settings: Tunable options with their defaults; each becomes a ``--name value`` flag.
     """
     arguments = _parse(settings)
+    run(arguments, arguments.small)
     small_seconds = run(arguments, arguments.small)
     seconds = run(arguments, arguments.records)
     chosen = {name: str(getattr(arguments, name)) for name in settings}

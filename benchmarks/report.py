@@ -36,11 +36,11 @@ def median_rate(measurements: Measurements, workload: str, system: str) -> float
 
 
 def table(measurements: Measurements) -> Table:
-    """One row for each workload and system."""
+    """One row for each workload and system; the limit is the baseline."""
     result = Table(title=f"records/s at parallelism {PARALLELISM}, medians, net of start-up")
     result.add_column("workload")
     result.add_column("system")
-    for heading in ("records/s", "of the baseline", "riverrun is", "wanted", "spread", "start s"):
+    for heading in ("records/s", "of limit", "riverrun", "wanted", "spread", "start s"):
         result.add_column(heading, justify="right")
     for workload in WORKLOADS:
         for system in dict.fromkeys(m.system for m in measurements):

@@ -41,7 +41,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one round, a tenth of the records")
+    parser.add_argument("--quick", action="store_true", help="one round, fewer records")
     parser.add_argument("--rounds", type=int, default=_ROUNDS)
     parser.add_argument("--only", action="append", choices=SYSTEMS, help="may be repeated")
     parser.add_argument("--workload", action="append", choices=WORKLOADS, help="may be repeated")
