@@ -130,7 +130,9 @@ def decode_elements(frame: bytes | memoryview, decode_run: DecodeRun) -> list[El
         tag, length = _ELEMENT.unpack_from(view, position)
         position += _ELEMENT.size
         if position + length > end:
-            raise FrameError(f"element of {length} bytes in a frame that ends {end - position} later")
+            raise FrameError(
+                f"element of {length} bytes in a frame that ends {end - position} later"
+            )
         elements.append(_decode(tag, view[position : position + length], decode_run))
         position += length
     return elements
