@@ -86,7 +86,7 @@ class Program:
             forced_parallelism=forced_parallelism,
         )
         self._transformations.append(transformation)
-        self._unexecuted.note(name)
+        self._unexecuted.note(transformation)
         return transformation
 
     def parallelism(self) -> int:

@@ -11,6 +11,8 @@ import logging
 import sys
 from typing import Final
 
+from riverrun.graph.transformations import Transformation
+
 log = logging.getLogger(__name__)
 
 _SHOWN: Final = 5
@@ -20,9 +22,9 @@ class Unexecuted:
     """The operators of one program that were defined and not run yet."""
 
     def __init__(self) -> None:
-        self._operators: list[str] = []
+        self._operators: list[Transformation] = []
 
-    def note(self, operator: str) -> None:
+    def note(self, operator: Transformation) -> None:
         """An operator was defined."""
         self._operators.append(operator)
         _WAITING[id(self)] = self
@@ -34,7 +36,7 @@ class Unexecuted:
 
     def message(self) -> str:
         """What to tell the user."""
-        names = ", ".join(repr(name) for name in self._operators[:_SHOWN])
+        names = ", ".join(repr(operator.name) for operator in self._operators[:_SHOWN])
         more = len(self._operators) - _SHOWN
         return (
             f"the program ended without running its {len(self._operators)} operators "
@@ -51,7 +53,8 @@ def tell_unexecuted() -> None:
     if hasattr(sys, "last_type"):
         return
     for program in list(_WAITING.values()):
-        log.warning("%s", program.message())
+        if log.hasHandlers():  # without any, logging would print the same line once more
+            log.warning("%s", program.message())
         print(f"riverrun: {program.message()}", file=sys.stderr)  # noqa: T201  (meant for the terminal)
         program.clear()
 
