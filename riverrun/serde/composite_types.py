@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from riverrun.serde.row import Row, RowKind
+from riverrun.serde.row import Row, RowKind, names_of
 from riverrun.serde.type_info import TypeInformation, types_of
 
 __all__ = [
@@ -64,9 +64,10 @@ class RowTypeInfo(TypeInformation):
         if value is None:
             return None
         values: Sequence[Any]
-        kind = RowKind.INSERT
+        names, kind = self.field_names, RowKind.INSERT
         if isinstance(value, Row):
             values, kind = self._in_order(value), value.get_row_kind()
+            names = names_of(value) if names is None else names
         elif isinstance(value, Mapping):
             values = [value.get(name) for name in self.get_field_names()]
         elif isinstance(value, (tuple, list)):
@@ -78,7 +79,7 @@ class RowTypeInfo(TypeInformation):
         if len(values) != len(self.field_types):
             return value
         row = Row(*(part.coerce(item) for part, item in zip(self.field_types, values, strict=True)))
-        row.set_field_names(self.field_names)
+        row.set_field_names(names)
         row.set_row_kind(kind)
         return row
 

@@ -83,19 +83,18 @@ def _return_annotation(fn: Any) -> Any:
         fn = fn.func
     if inspect.isclass(fn):
         return fn
-    if not inspect.isroutine(fn):
-        fn = type(fn).__call__
-    fn = getattr(fn, "__func__", fn)
     try:
+        fn = inspect.unwrap(fn)
+        if not inspect.isroutine(fn):
+            fn = type(fn).__call__
+        fn = getattr(fn, "__func__", fn)
+        # The return annotation alone: a parameter's name may be imported for type checkers only.
         annotation = getattr(fn, "__annotations__", {}).get("return")
-        if isinstance(annotation, str):
-            # The return annotation alone: a parameter's name may be imported for type checkers only.
-            scope = getattr(inspect.unwrap(fn), "__globals__", {})
-            holder = types.SimpleNamespace(__annotations__={"return": annotation})
-            annotation = typing.get_type_hints(holder, scope, include_extras=True)["return"]
+        holder = types.SimpleNamespace(__annotations__={"return": annotation})
+        scope = getattr(fn, "__globals__", {})
+        return typing.get_type_hints(holder, scope, include_extras=True)["return"]
     except Exception:  # noqa: BLE001 - resolving a name runs the user's code, which may raise anything
         return None
-    return annotation
 
 
 def _element_of(annotation: Any) -> Any:

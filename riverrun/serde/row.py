@@ -221,6 +221,11 @@ def values_of(rows: Sequence[Row], names: tuple[str, ...] | None) -> list[list[A
     return [row.get_fields_by_names(names or ()) for row in rows]
 
 
+def names_of(row: Row) -> tuple[str, ...] | None:
+    """The field names of a row, or None when it has none."""
+    return row._fields
+
+
 def sorted_by_name(row: Row) -> tuple[tuple[str, ...] | None, list[Any]]:
     """The names and values of a row in the order of the names; as they stand without names."""
     if row._fields is None:
