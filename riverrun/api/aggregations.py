@@ -128,7 +128,7 @@ def _tuple_access(record: tuple[Any, ...], position: Position) -> tuple[Getter, 
     make: Callable[[Any], Any] | None = getattr(record, "_make", None)
 
     def replace(record: Any, value: Any) -> Any:
-        return (*record[:index], value, *record[index + 1 :])
+        return record[:index] + (value,) + record[index + 1 :]  # noqa: RUF005  (half the time of unpacking)
 
     def replace_named(record: Any, value: Any) -> Any:
         return make(replace(record, value)) if make is not None else replace(record, value)

@@ -113,7 +113,11 @@ class _IteratorReader(SourceReader[Any]):
 
 
 class _Pump:
-    """The thread in which the iterator runs, and the values it is ahead."""
+    """The thread in which the iterator runs, and the values it is ahead.
+
+    The deque has one producer and one consumer, and its ends are safe without a lock; the lock is
+    only taken by a side that waits and by the other one to wake it.
+    """
 
     def __init__(
         self,
@@ -126,6 +130,8 @@ class _Pump:
         self._context = context
         self._changed = threading.Condition()
         self._ahead: deque[Any] = deque()
+        self._reader_waits = False
+        self._iterator_waits = False
         self._opened = False
         self._ended = False
         self._stopped = False
@@ -137,40 +143,49 @@ class _Pump:
         self._thread.start()
         with self._changed:
             self._changed.wait_for(lambda: self._opened or self._ended)
-            if not self._opened:
-                self._raise_error()
+        if not self._opened:
+            self._raise_error()
 
     def take(self, limit: int) -> list[Any]:
         """Up to ``limit`` values; waits a moment for the first. Raises what the iterator raised."""
         ahead = self._ahead
-        with self._changed:
-            if not ahead and not self._ended:
-                self._changed.wait(_PATIENCE_S)
-            values = [ahead.popleft() for _ in range(min(limit, len(ahead)))]
-            if not values and self._ended:
-                self._raise_error()
-            self._changed.notify_all()
+        if not ahead and not self._ended:
+            self._wait_for_values()
+        ended = self._ended
+        pop = ahead.popleft
+        values = [pop() for _ in range(min(limit, len(ahead)))]
+        if not values and ended:
+            self._raise_error()
+        if self._iterator_waits:
+            self._wake()
         return values
 
     def has_ended(self) -> bool:
         """Whether there is nothing left to take, now or later."""
-        with self._changed:
-            return self._ended and not self._ahead
+        return self._ended and not self._ahead
 
     def stop(self) -> None:
         """End the iterator at its next value, and its function; raises what ``close`` raised.
 
         An iterator that is blocked is left behind: nothing in Python can interrupt it.
         """
-        with self._changed:
-            if self._stopped:
-                return
-            self._stopped = True
-            self._changed.notify_all()
+        self._stopped = True
+        self._wake()
         if self._thread.is_alive():
             self._thread.join(_JOIN_S)
         if not self._thread.is_alive():
             self._raise_error()
+
+    def _wait_for_values(self) -> None:
+        with self._changed:
+            self._reader_waits = True
+            if not self._ahead and not self._ended:
+                self._changed.wait(_PATIENCE_S)
+            self._reader_waits = False
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def _raise_error(self) -> None:
         error, self._error = self._error, None
@@ -182,9 +197,8 @@ class _Pump:
             self._live()
         except BaseException as error:  # noqa: BLE001  (handed to the task thread, which raises it)
             self._error = error
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self._ended = True
+        self._wake()
 
     def _live(self) -> None:
         values = self._values
@@ -200,18 +214,25 @@ class _Pump:
             values.close()
 
     def _note_open(self) -> None:
-        with self._changed:
-            self._opened = True
-            self._changed.notify_all()
+        self._opened = True
+        self._wake()
 
     def _pour(self, iterator: Iterator[Any]) -> None:
-        changed, ahead = self._changed, self._ahead
+        ahead = self._ahead
+        append = ahead.append
         for value in islice(iterator, self._skip, None):
-            with changed:
-                while len(ahead) >= _AHEAD and not self._stopped:
-                    changed.wait()
-                if self._stopped:
-                    return
-                ahead.append(value)
-                if len(ahead) == 1:
-                    changed.notify_all()
+            append(value)
+            if self._reader_waits:
+                # Once is enough: it may be long until the reader gets to run and says so itself.
+                self._reader_waits = False
+                self._wake()
+            if len(ahead) >= _AHEAD:
+                self._wait_for_room()
+            if self._stopped:
+                return
+
+    def _wait_for_room(self) -> None:
+        with self._changed:
+            self._iterator_waits = True
+            self._changed.wait_for(lambda: self._stopped or len(self._ahead) < _AHEAD // 2)
+            self._iterator_waits = False
