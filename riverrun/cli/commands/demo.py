@@ -1,0 +1,32 @@
+"""``river demo``: the built-in example."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated
+
+import typer
+
+from riverrun.cli.arguments import Master
+from riverrun.cli.script import FAILED
+
+Seconds = Annotated[float, typer.Option(min=1, help="How long the stream of payments lasts.")]
+Rate = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Payments per second; as many as fit if not set."),
+]
+Subtasks = Annotated[int, typer.Option("--parallelism", "-p", min=1, help="Subtasks per operator.")]
+
+
+def demo(
+    seconds: Seconds = 25,
+    rate: Rate = None,
+    parallelism: Subtasks = 2,
+    master: Master = None,
+) -> None:
+    """Spend per customer over generated card payments, live in the terminal."""
+    # The demo needs the whole engine.
+    module = importlib.import_module("riverrun.cli.demo")
+    correct = module.run_demo(seconds=seconds, rate=rate, parallelism=parallelism, master=master)
+    if correct is False:
+        raise typer.Exit(FAILED)

@@ -1,0 +1,71 @@
+"""Settings on the command line, handed to the environment that the script makes.
+
+They are defaults: what the script itself sets wins. They travel in environment variables, which
+``get_execution_environment`` reads, because the script makes its environment by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from riverrun.core import options
+from riverrun.core.errors import ConfigError
+
+MASTER_VARIABLE: Final = "RIVERRUN_MASTER"
+CONFIG_VARIABLE: Final = "RIVERRUN_CONF"
+"""Holds a JSON object of options: key -> text."""
+
+
+def program_settings(
+    master: str | None, parallelism: int | None, definitions: Sequence[str]
+) -> dict[str, str]:
+    """The options that the command line gives, checked.
+
+    Args:
+        master: where jobs run, if given.
+        parallelism: of operators that do not say, if given.
+        definitions: ``key=value`` texts.
+
+    Raises:
+        ConfigError: an unknown key, a value that cannot be read, or two values for one option.
+    """
+    settings: dict[str, str] = {}
+    named = {options.MASTER.key: master, options.PARALLELISM.key: parallelism}
+    pairs = [(key, str(value)) for key, value in named.items() if value is not None]
+    for key, value in [*pairs, *map(_definition, definitions)]:
+        if settings.setdefault(key, value) != value:
+            raise ConfigError(
+                f"option {key!r}: is given as {settings[key]!r} and as {value!r}; give it once"
+            )
+    options.check_config(settings)
+    return settings
+
+
+def _definition(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"-D {text!r}: expected key=value")
+    return key.strip(), value.strip()
+
+
+@contextmanager
+def handed_to_programs(settings: Mapping[str, str]) -> Iterator[None]:
+    """Let environments that are made in this block begin with ``settings``."""
+    rest = {key: value for key, value in settings.items() if key != options.MASTER.key}
+    variables = {CONFIG_VARIABLE: json.dumps(rest)} if rest else {}
+    if options.MASTER.is_set(settings):
+        variables[MASTER_VARIABLE] = options.MASTER.get(settings)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
