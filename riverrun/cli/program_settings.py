@@ -10,14 +10,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
 
 from riverrun.core import options
 from riverrun.core.errors import ConfigError
-
-MASTER_VARIABLE: Final = "RIVERRUN_MASTER"
-CONFIG_VARIABLE: Final = "RIVERRUN_CONF"
-"""Holds a JSON object of options: key -> text."""
+from riverrun.core.program_defaults import CONFIG_VARIABLE, MASTER_VARIABLE
 
 
 def program_settings(

@@ -136,13 +136,14 @@ class DataStream(OperatorSettings):
     def map(self, func: MapFunction | Callable1, output_type: Type = None) -> DataStream:
         """One record out for each record in."""
         type_info = output_type_of("map", output_type, map_callable(func))
-        return self._then("Map", MapSpec(func), type_info)
+        return self._then("Map", MapSpec(func), type_info, declared=output_type is not None)
 
     def flat_map(self, func: FlatMapFunction | Callable1, output_type: Type = None) -> DataStream:
         """Any number of records out for each record in: what the iterable that ``func`` gives holds."""
         bare = flat_map_callable(func)
         type_info = output_type_of("flat_map", output_type, bare, element=True)
-        return self._then("FlatMap", FlatMapSpec(func), type_info)
+        declared = output_type is not None
+        return self._then("FlatMap", FlatMapSpec(func), type_info, declared=declared)
 
     def filter(self, func: FilterFunction | Callable1) -> DataStream:
         """Only the records for which ``func`` is true."""
@@ -159,7 +160,8 @@ class DataStream(OperatorSettings):
         if not isinstance(func, ProcessFunction):
             raise TypeError(f"process: got {func!r}; expected a ProcessFunction object")
         type_info = output_type_of("process", output_type, func.process_element, element=True)
-        return self._then("Process", ProcessSpec(func), type_info)
+        declared = output_type is not None
+        return self._then("Process", ProcessSpec(func), type_info, declared=declared)
 
     def project(self, *field_indexes: int) -> DataStream:
         """Only these fields of each tuple or row, in this order."""
@@ -269,9 +271,13 @@ class DataStream(OperatorSettings):
         with iterator:
             return list(islice(iterator, limit))
 
-    def _then(self, name: str, spec: OperatorSpec, output_type: Type) -> DataStream:
-        """The stream of a new operator that reads this one."""
-        operator = self._program.add(name, spec, [self._upstream], output_type=output_type)
+    def _then(
+        self, name: str, spec: OperatorSpec, output_type: Type, *, declared: bool = False
+    ) -> DataStream:
+        """The stream of a new operator that reads this one; a declared type is enforced."""
+        operator = self._program.add(
+            name, spec, [self._upstream], output_type=output_type, enforce_type=declared
+        )
         return DataStream(self._program, operator, output_type)
 
     def _into(self, name: str, sink: Sink[Any]) -> DataStreamSink:
@@ -316,7 +322,8 @@ class KeyedStream(KeyedRefusals, DataStream):
                 f"process: got {func!r} on a keyed stream; expected a KeyedProcessFunction object"
             )
         type_info = output_type_of("process", output_type, func.process_element, element=True)
-        return self._then("KeyedProcess", KeyedProcessSpec(func), type_info)
+        declared = output_type is not None
+        return self._then("KeyedProcess", KeyedProcessSpec(func), type_info, declared=declared)
 
     def reduce(self, func: ReduceFunction | Callable2) -> DataStream:
         """Fold each key's records: every record in gives the key's value so far out.
@@ -366,8 +373,10 @@ class KeyedStream(KeyedRefusals, DataStream):
         name = kind.value.title().replace("_", "")
         return self._then(name, ReduceSpec(aggregation(kind, position)), self._type)
 
-    def _then(self, name: str, spec: OperatorSpec, output_type: Type) -> DataStream:
-        stream = super()._then(name, spec, output_type)
+    def _then(
+        self, name: str, spec: OperatorSpec, output_type: Type, *, declared: bool = False
+    ) -> DataStream:
+        stream = super()._then(name, spec, output_type, declared=declared)
         operator = stream._operator(name)  # noqa: SLF001
         operator.key_selector, operator.key_type = self._key_selector, self._key_type
         return stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from riverrun.api.functions import SourceFunction
 from riverrun.api.source import Source
@@ -16,6 +16,7 @@ from riverrun.connectors.number_sequence import NumberSequenceSource
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
 from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode, check_config
+from riverrun.core.program_defaults import program_defaults
 from riverrun.core.time import Duration
 from riverrun.datastream.checkpoint_config import CheckpointConfig
 from riverrun.datastream.compilation import buffer_timeout_ms
@@ -32,8 +33,6 @@ from riverrun.serde.type_info import TypeInformation
 __all__ = ["StreamExecutionEnvironment"]
 
 log = logging.getLogger(__name__)
-
-MASTER_VARIABLE: Final = "RIVERRUN_MASTER"
 
 
 class StreamExecutionEnvironment:
@@ -63,10 +62,8 @@ class StreamExecutionEnvironment:
         Raises:
             ConfigError: an unknown key, or a value that cannot be read.
         """
-        config = Configuration(configuration)
-        master = os.environ.get(MASTER_VARIABLE)
-        if master and not options.MASTER.is_set(config):
-            options.MASTER.set(config, master)
+        config = Configuration(program_defaults(os.environ))
+        config.add_all(configuration or Configuration())
         return StreamExecutionEnvironment(Program(config, spark))
 
     def get_config(self) -> ExecutionConfig:
@@ -281,6 +278,7 @@ class StreamExecutionEnvironment:
             name,
             SourceSpec(source, watermark_strategy),
             output_type=output_type,
+            enforce_type=type_info is not None,
             forced_parallelism=source.get_forced_parallelism(),
         )
         return DataStream(self._program, operator, output_type)

@@ -74,6 +74,7 @@ class Program:
         inputs: Sequence[Upstream] = (),
         *,
         output_type: TypeInformation | None = None,
+        enforce_type: bool = False,
         forced_parallelism: int | None = None,
     ) -> Transformation:
         """Define an operator."""
@@ -83,6 +84,7 @@ class Program:
             spec=spec,
             inputs=list(inputs),
             output_type=output_type,
+            enforce_type=enforce_type,
             forced_parallelism=forced_parallelism,
         )
         self._transformations.append(transformation)

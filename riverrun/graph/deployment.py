@@ -33,6 +33,8 @@ class ChainedOperator:
     key_selector: Callable[[Any], Any] | None = None
     key_type: TypeInformation | None = None
     output_type: TypeInformation | None = None
+    enforce_type: bool = False
+    """Whether every value is checked against ``output_type``; otherwise only encoded ones are."""
 
 
 @dataclass(frozen=True, slots=True)

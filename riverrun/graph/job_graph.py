@@ -183,6 +183,7 @@ class _Chain:
                     key_selector=node.key_selector,
                     key_type=node.key_type,
                     output_type=node.output_type,
+                    enforce_type=node.enforce_type,
                 )
             )
         return tuple(operators)

@@ -46,6 +46,7 @@ class StreamNode:
     chaining: Chaining
     buffer_timeout_ms: int
     output_type: TypeInformation | None = None
+    enforce_type: bool = False
     key_selector: Callable[[Any], Any] | None = None
     key_type: TypeInformation | None = None
 
@@ -163,6 +164,7 @@ def _node(
         chaining=transformation.chaining,
         buffer_timeout_ms=settings.buffer_timeout_ms if timeout is None else timeout,
         output_type=transformation.output_type,
+        enforce_type=transformation.enforce_type,
         key_selector=transformation.key_selector,
         key_type=transformation.key_type,
     )

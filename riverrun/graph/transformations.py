@@ -49,6 +49,8 @@ class Transformation:
     forced_parallelism: int | None = None
     """The only parallelism at which this operator can run."""
     output_type: TypeInformation | None = None
+    enforce_type: bool = False
+    """Whether the user declared ``output_type``: every value is then checked, not only encoded ones."""
     key_selector: Callable[[Any], Any] | None = None
     key_type: TypeInformation | None = None
     slot_sharing_group: str | None = None

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from riverrun.protocol.frames import FrameHeader, encode_frame, encode_records
+from riverrun.runtime.failures import OperatorFailed
 from riverrun.serde.runs import RunCodec
 
 _FIRST_LIMIT: Final = 256
 _MOST_RECORDS: Final = 65_536
 
 
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """Who sends: the operator (for messages), its subtask and the attempt."""
+
+    operator: str
+    subtask: int
+    attempt: int
+
+
 class Channel:
     """Where frames go: one consumer subtask, the partition that takes them, the next number."""
 
-    __slots__ = ("_attempt", "_edge", "_producer", "consumer", "sequence", "target")
+    __slots__ = ("_edge", "_producer", "consumer", "sequence", "target")
 
-    def __init__(self, attempt: int, edge: int, producer: int, consumer: int, target: int) -> None:
-        self._attempt, self._edge, self._producer = attempt, edge, producer
+    def __init__(self, producer: Producer, edge: int, consumer: int, target: int) -> None:
+        self._producer, self._edge = producer, edge
         self.consumer, self.target = consumer, target
         self.sequence = 0
 
     def frame(self, elements: list[bytes | memoryview]) -> bytes:
         """The next frame of this channel."""
+        producer = self._producer
         header = FrameHeader(
-            self._attempt, self._edge, self._producer, self.consumer, self.sequence
+            producer.attempt, self._edge, producer.subtask, self.consumer, self.sequence
         )
         self.sequence += 1
         return encode_frame(header, elements)  # type: ignore[arg-type]  # join takes any buffer
@@ -40,6 +52,7 @@ class ChannelBuffer:
     __slots__ = (
         "_codec",
         "_frame_bytes",
+        "_operator",
         "_sealed",
         "channels",
         "limit",
@@ -48,8 +61,11 @@ class ChannelBuffer:
         "values",
     )
 
-    def __init__(self, channels: list[Channel], codec: RunCodec, frame_bytes: int) -> None:
+    def __init__(
+        self, channels: list[Channel], codec: RunCodec, frame_bytes: int, operator: str
+    ) -> None:
         self.channels = channels
+        self._operator = operator
         self.values: list[Any] = []
         self.timestamps: list[int] = []
         self.limit = _FIRST_LIMIT
@@ -70,7 +86,10 @@ class ChannelBuffer:
             return
         count = len(values)
         timestamps = self.timestamps or None
-        run = self._codec.encode(values)
+        try:
+            run = self._codec.encode(values)
+        except (TypeError, ValueError) as error:
+            raise OperatorFailed(self._operator, getattr(error, "value_repr", None)) from error
         self._sealed += encode_records(self._codec.tag, count, run, timestamps)
         self.limit = max(1, min(_MOST_RECORDS, self._frame_bytes * count // max(1, len(run))))
         values.clear()

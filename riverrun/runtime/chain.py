@@ -71,7 +71,11 @@ class Link:
         self.records_in: Counter = group.counter("numRecordsIn")
         self.records_out: Counter = group.counter("numRecordsOut")
         self.latency: Histogram = group.histogram("latency", _LATENCY_WINDOW)
-        self._check = None if described.output_type is None else checker_for(described.output_type)
+        self._check = (
+            checker_for(described.output_type)
+            if described.output_type is not None and described.enforce_type
+            else None
+        )
         self._opened = False
 
     def accept(self, values: list[Any], timestamps: list[int] | None) -> None:

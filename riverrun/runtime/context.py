@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 from riverrun.api.runtime_context import RuntimeContext
+from riverrun.core import options
 from riverrun.graph.deployment import TaskDeployment
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.registry import MetricRegistry
-
-_PARAMETERS_KEY: Final = "pipeline.global-job-parameters"
 
 
 class TaskRuntimeContext(RuntimeContext):
@@ -36,17 +32,7 @@ class TaskRuntimeContext(RuntimeContext):
         return self._deployment.attempt
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        return job_parameters(self._deployment.config).get(key, default_value)
+        return options.GLOBAL_JOB_PARAMETERS.get(self._deployment.config).get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:
         return self._metrics
-
-
-def job_parameters(config: Mapping[str, str]) -> dict[str, str]:
-    """The global job parameters: ``key:value`` pairs parted by commas, as Flink writes them.
-
-    >>> job_parameters({"pipeline.global-job-parameters": "a:1,b:x:y"})
-    {'a': '1', 'b': 'x:y'}
-    """
-    pairs = (pair.partition(":") for pair in config.get(_PARAMETERS_KEY, "").split(",") if pair)
-    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -15,7 +15,7 @@ from riverrun.graph.deployment import OutEdge
 from riverrun.graph.partitioning import Broadcast, Forward, Global
 from riverrun.protocol.elements import Element
 from riverrun.protocol.frames import FILLER, encode_control
-from riverrun.runtime.buffers import Channel, ChannelBuffer
+from riverrun.runtime.buffers import Channel, ChannelBuffer, Producer
 from riverrun.runtime.failures import OperatorFailed, operator_failed
 from riverrun.runtime.partitioners import spread
 from riverrun.serde.runs import codec_for
@@ -47,21 +47,22 @@ class EdgeOutput:
         self,
         edge: OutEdge,
         *,
-        subtask: int,
-        attempt: int,
+        producer: Producer,
         frame_bytes: int,
         outbox: Outbox,
         rng: random.Random,
     ) -> None:
         codec = codec_for(edge.type_info)
         channels = [
-            Channel(attempt, edge.edge, subtask, consumer, edge.targets[consumer])
+            Channel(producer, edge.edge, consumer, edge.targets[consumer])
             for consumer in edge.consumers
         ]
         # Channels of a broadcast carry the same content: one buffer, encoded once, serves them all.
         together = isinstance(edge.partitioning, Broadcast)
         groups = [channels] if together else [[channel] for channel in channels]
-        self._buffers = [ChannelBuffer(group, codec, frame_bytes) for group in groups]
+        self._buffers = [
+            ChannelBuffer(group, codec, frame_bytes, producer.operator) for group in groups
+        ]
         self._spread = spread(edge, self._buffers, rng)
         self._name = f"key selector or partitioner of {edge.target_name or 'an edge'}"
         self._runs_user_code = not isinstance(edge.partitioning, Forward | Broadcast | Global)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from riverrun.api.runtime_context import RuntimeContext
 from riverrun.api.source import Polled, SourceReader, SourceReaderContext, SourceStatus
 from riverrun.api.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from riverrun.core.clock import Clock
@@ -17,12 +18,19 @@ class SourceDriver:
     """A source of one subtask: polls its reader and says when to ask again."""
 
     def __init__(
-        self, name: str, spec: SourceSpec, *, subtask: int, parallelism: int, clock: Clock
+        self,
+        name: str,
+        spec: SourceSpec,
+        *,
+        subtask: int,
+        parallelism: int,
+        clock: Clock,
+        runtime: RuntimeContext,
     ) -> None:
         self._name = name
         self._spec = spec
         self._clock = clock
-        self._context = SourceReaderContext(subtask, parallelism, clock)
+        self._context = SourceReaderContext(subtask, parallelism, clock, runtime)
         self._reader: SourceReader[Any] | None = None
         self._timestamp = _assigner(spec.watermark_strategy)
         self._next_poll = 0.0

@@ -25,7 +25,9 @@ from riverrun.protocol.elements import (
     Watermark,
     WatermarkStatus,
 )
+from riverrun.runtime.buffers import Producer
 from riverrun.runtime.chain import Chain, ClientRuns
+from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.inputs import InputChannel, Inputs
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.runtime.pacing import Pacer
@@ -55,8 +57,11 @@ class Task:
         self._outputs = [
             EdgeOutput(
                 edge,
-                subtask=deployment.subtask,
-                attempt=deployment.attempt,
+                producer=Producer(
+                    deployment.operators[edge.operator].name,
+                    deployment.subtask,
+                    deployment.attempt,
+                ),
                 frame_bytes=settings.frame_bytes,
                 outbox=self.outbox,
                 rng=rng,
@@ -243,6 +248,7 @@ class Task:
             subtask=self.deployment.subtask,
             parallelism=self.deployment.parallelism,
             clock=self._clock,
+            runtime=TaskRuntimeContext(self.deployment, self.metrics.operator(head.name)),
         )
         interval = self._settings.watermark_interval_ms
         return driver, WatermarkGenerator.of(head.spec.watermark_strategy, interval)

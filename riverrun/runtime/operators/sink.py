@@ -23,6 +23,7 @@ class SinkOperator(Operator):
                 parallelism=context.parallelism,
                 task_name=context.name,
                 to_client=context.to_client,
+                runtime=context.runtime,
             )
         )
         self._writer.open()

@@ -9,6 +9,7 @@ from riverrun.graph.deployment import OutEdge
 from riverrun.graph.partitioning import Forward, Partitioning, Rebalance
 from riverrun.protocol.elements import EndOfInput, LatencyMarker, Records, Watermark
 from riverrun.protocol.frames import FILLER, decode_elements, decode_header
+from riverrun.runtime.buffers import Producer
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.serde.runs import decode_run
 
@@ -33,7 +34,11 @@ def make_output(
         buffer_timeout_ms=timeout_ms,
     )
     return EdgeOutput(
-        edge, subtask=0, attempt=0, frame_bytes=frame_bytes, outbox=outbox, rng=random.Random(1)
+        edge,
+        producer=Producer("op", 0, 0),
+        frame_bytes=frame_bytes,
+        outbox=outbox,
+        rng=random.Random(1),
     )
 
 

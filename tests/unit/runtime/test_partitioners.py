@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from riverrun.serde.stable_hash import KeyHashError, key_group
 
 from riverrun.core.ids import EdgeId
 from riverrun.graph.deployment import OutEdge
@@ -25,10 +24,12 @@ from riverrun.graph.partitioning import (
 )
 from riverrun.protocol.elements import Records
 from riverrun.protocol.frames import decode_elements, decode_header
+from riverrun.runtime.buffers import Producer
 from riverrun.runtime.failures import OperatorFailed
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.runtime.partitioners import PartitionOutOfRange
 from riverrun.serde.runs import decode_run
+from riverrun.serde.stable_hash import KeyHashError, key_group
 
 
 def identity(value: Any) -> Any:
@@ -55,7 +56,11 @@ def sent(
         targets={i: i for i in range(consumers)},
     )
     output = EdgeOutput(
-        edge, subtask=0, attempt=0, frame_bytes=1 << 16, outbox=outbox, rng=random.Random(7)
+        edge,
+        producer=Producer("op", 0, 0),
+        frame_bytes=1 << 16,
+        outbox=outbox,
+        rng=random.Random(7),
     )
     half = len(values) // 2
     for part in (slice(0, half), slice(half, None)):

@@ -94,7 +94,7 @@ NAIVE = datetime(2024, 1, 2, 3)  # noqa: DTZ001 - a value without a zone is what
         (NAMED, [Row(1, "x"), Row(a=1, b="x"), Row(b="x", a=1)]),
         (OptionalTypeInfo(ORDER), [None, Order("a", 1)]),
         (ExternalTypeInfo(Types.INT()), [1, None]),
-        (Types.PICKLED_BYTE_ARRAY(), [object(), None]),
+        (Types.PICKLED_BYTE_ARRAY(), [frozenset(), None]),
     ],
     ids=repr,
 )

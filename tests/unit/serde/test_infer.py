@@ -92,7 +92,7 @@ POINT = NamedTupleTypeInfo(Point, [Types.DOUBLE(), Types.DOUBLE()])
         (Annotated[int, "cents"], Types.LONG()),
         (CustomerId, Types.STRING()),
     ],
-    ids=repr,
+    ids=lambda x: getattr(x, "__name__", type(x).__name__),
 )
 def test_an_annotation_gives_its_type(annotation: Any, expected: TypeInformation) -> None:
     assert type_of_annotation(annotation) == expected
@@ -122,7 +122,7 @@ def test_an_annotation_gives_its_type(annotation: Any, expected: TypeInformation
         "int",
         5,
     ],
-    ids=repr,
+    ids=lambda x: getattr(x, "__name__", type(x).__name__),
 )
 def test_an_annotation_that_says_nothing_certain_gives_none(annotation: Any) -> None:
     assert type_of_annotation(annotation) is None
@@ -191,7 +191,7 @@ def cached(value: int) -> int:
         (len, None),
         (5, None),
     ],
-    ids=repr,
+    ids=lambda x: getattr(x, "__name__", type(x).__name__),
 )
 def test_a_function_gives_the_type_of_its_return_annotation(
     fn: Any, expected: TypeInformation | None
@@ -226,7 +226,7 @@ def text() -> str: ...  # type: ignore[empty-body]
         (text, None),
         (lambda: [1], None),
     ],
-    ids=repr,
+    ids=lambda x: getattr(x, "__name__", type(x).__name__),
 )
 def test_a_function_of_many_values_gives_the_type_of_one(
     fn: Any, expected: TypeInformation | None
