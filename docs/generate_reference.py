@@ -1,0 +1,164 @@
+"""Write the reference pages that follow from the code: configuration.md and api.md.
+
+Run it after a change of the options or of the public names: python docs/generate_reference.py
+A test compares the pages with what this script makes.
+"""  # noqa: INP001  (a script beside the pages, not a package)
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+import riverrun
+from riverrun.core import options
+from riverrun.core.accepted_options import ACCEPTED, OPEN_PREFIXES
+from riverrun.core.config_options import ConfigOption
+from riverrun.core.time import Duration
+
+FOLDER: Final = Path(__file__).parent / "reference"
+NOTE: Final = "<!-- written by docs/generate_reference.py; do not edit -->"
+
+MEANINGS: Final[Mapping[str, str]] = {
+    "parallelism.default": "how many subtasks an operator has that does not say; "
+    "not set: one per core of a local master, else 1",
+    "pipeline.max-parallelism": "the number of key groups; not set: from each operator's "
+    "parallelism, 128 at least",
+    "pipeline.name": "the job's name when `execute()` is called without one",
+    "pipeline.operator-chaining.enabled": "whether operators may share a task",
+    "pipeline.auto-watermark-interval": "how often a source may emit a watermark; 0: never",
+    "pipeline.object-reuse": "records are never copied inside a task, whatever is set",
+    "pipeline.auto-generate-uids": "false: every operator must have a uid",
+    "pipeline.global-job-parameters": "what `RuntimeContext.get_job_parameter` gives",
+    "execution.runtime-mode": "BATCH: a keyed reduce gives only its final values; "
+    "AUTOMATIC: BATCH when every source is bounded",
+    "execution.buffer-timeout.interval": "how long an output buffer waits for more records",
+    "execution.buffer-timeout.enabled": "false: a buffer leaves only when it is full or when a "
+    "control element follows",
+    "metrics.latency.interval": "how often a source sends a latency marker; 0: never",
+    "metrics.latency.granularity": "latency is always measured per operator",
+    "riverrun.heartbeat.interval": "how often a task and its JobMaster show that they are alive",
+    "riverrun.heartbeat.timeout": "silence for longer than this fails the job",
+    "riverrun.metrics.interval": "how often a task reports its metrics",
+}
+"""What options mean that carry no description, or a short one, in the code."""
+
+LATER: Final = ("execution.checkpointing.", "state.", "restart-strategy.")
+"""Options that are checked and kept, and change nothing in this version."""
+
+SECTIONS: Final = (
+    ("riverrun's own", ("riverrun.",)),
+    ("The program", ("parallelism.", "pipeline.", "execution.runtime", "execution.buffer")),
+    ("Metrics", ("metrics.",)),
+    ("Checkpoints and state", ("execution.checkpointing.", "state.")),
+    ("Restart", ("restart-strategy.",)),
+)
+
+ABOUT_CONFIGURATION: Final = """\
+# Configuration
+
+Options are set by key: in a `Configuration` that `get_execution_environment` gets, with
+`env.get_configuration()`, on the command line (`river run -D key=value`), or in the environment variables
+`RIVERRUN_MASTER` and `RIVERRUN_CONF` (a JSON object). What the program sets wins. Keys are Flink's where
+Flink has one; riverrun's own begin with `riverrun.`. Keys that begin with `spark.` go to Spark when riverrun
+starts the Spark application.
+
+An unknown key under a prefix of this page is refused, with the nearest known one. Other keys pass: they may
+belong to your own functions.
+"""
+
+ABOUT_API: Final = """\
+# Public names
+
+Everything that `from riverrun import ...` gives. Names that are not here are internal and may change. The
+docstrings have the whole contract: `help(riverrun.DataStream)`.
+
+Some are contracts for what comes later and have no operator in this version: the functions of two streams
+(`Co...`), `AggregateFunction`, and the timers of `TimerService`.
+"""
+
+
+def configuration_page() -> str:
+    """The page of all options."""
+    known = {option.key: option for option in options.KNOWN.values()}
+    lines = [NOTE, "", ABOUT_CONFIGURATION]
+    for title, prefixes in SECTIONS:
+        chosen = [known[key] for key in sorted(known) if key.startswith(prefixes)]
+        lines += [f"## {title}", ""]
+        if all(option.key.startswith(LATER) for option in chosen):
+            lines += ["These are checked and kept; this version does nothing with them yet.", ""]
+        lines += ["| key | default | value | meaning |", "|---|---|---|---|"]
+        lines += [_option_row(option) for option in chosen]
+        lines.append("")
+    lines += list(_accepted())
+    return "\n".join(lines) + "\n"
+
+
+def _option_row(option: ConfigOption[Any]) -> str:
+    meaning = MEANINGS.get(option.key) or option.description or "as in Flink"
+    if option.fallback_keys:
+        older = ", ".join(f"`{key}`" for key in option.fallback_keys)
+        meaning += f" (also {older})"
+    return f"| `{option.key}` | {_shown(option)} | {option.type.form} | {meaning} |"
+
+
+def _shown(option: ConfigOption[Any]) -> str:
+    match option.default:
+        case None:
+            return "not set"
+        case Enum() as member:
+            return member.name
+        case Duration() as duration:
+            return _duration(duration.to_millis())
+        case Mapping() as pairs if not pairs:
+            return "empty"
+        case default if "memory" in option.type.form:
+            return f"{default >> 10} kb"
+        case default:
+            return option.type.render(default)
+
+
+def _duration(millis: int) -> str:
+    for unit, size in (("min", 60_000), ("s", 1000)):
+        if millis and millis % size == 0:
+            return f"{millis // size} {unit}"
+    return f"{millis} ms"
+
+
+def _accepted() -> Iterator[str]:
+    yield "## Accepted without effect"
+    yield ""
+    yield "Keys of Flink that set what does not exist here (a JVM's memory, Netty, bundles) are accepted, so that"
+    yield "a Flink configuration can be used as it is: everything below"
+    yield ", ".join(f"`{prefix}`" for prefix in sorted(OPEN_PREFIXES)) + ", and these:"
+    yield ""
+    yield "\n".join(f"- `{key}`" for key in sorted(ACCEPTED))
+
+
+def api_page() -> str:
+    """The page of all public names."""
+    lines = [NOTE, "", ABOUT_API, "| name | module | what it is |", "|---|---|---|"]
+    lines += [_name_row(name) for name in sorted(riverrun.__all__)]
+    return "\n".join(lines) + "\n"
+
+
+def _name_row(name: str) -> str:
+    value = getattr(riverrun, name)
+    summary = (inspect.getdoc(value) or "").partition("\n")[0].replace("|", "\\|")
+    return f"| `{name}` | `{value.__module__}` | {summary} |"
+
+
+PAGES: Final = {"configuration.md": configuration_page, "api.md": api_page}
+"""File name in the reference -> what makes its text."""
+
+
+def main() -> None:
+    """Write every page."""
+    for name, make in PAGES.items():
+        (FOLDER / name).write_text(make())
+
+
+if __name__ == "__main__":
+    main()

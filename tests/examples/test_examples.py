@@ -1,0 +1,133 @@
+"""Every example runs to its end and prints what is written here, in-process and on Spark."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from riverrun.cli.main import app
+from riverrun.compat.pyflink import uninstall
+from riverrun.spark.java import ensure_java_home
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MOST_LINES = 60
+
+WORDS = """\
+be        2
+is        1
+not       1
+or        1
+question  1
+that      1
+the       1
+to        2
+"""
+TOTALS = """\
+customer 0: 2000 payments, 101,950.00
+customer 1: 2000 payments, 102,030.00
+customer 2: 2000 payments, 102,010.00
+customer 3: 2000 payments, 101,990.00
+customer 4: 2000 payments, 101,970.00
+"""
+SIDES = """\
+numbers:  [18.5, 19.0, 21.5, 22.25]
+rejected: ['', 'warm']
+"""
+PLACES = """\
+rebalance  [30, 30, 30]
+broadcast  [90, 90, 90]
+global     [90, 0, 0]
+custom     [30, 30, 30]
+key_by     [27, 45, 18]
+"""
+PYFLINK_WORDS = """\
+('be', 2)
+('is', 1)
+('not', 1)
+('or', 1)
+('question', 1)
+('that', 1)
+('the', 1)
+('to', 2)
+"""
+OWN_SESSION = """\
+riverrun: [1, 9, 25, 49, 81]
+spark:    5
+"""
+
+PLAIN = {
+    "word_count.py": WORDS,
+    "customer_totals.py": TOTALS,
+    "side_outputs.py": SIDES,
+    "partitioning.py": PLACES,
+}
+WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
+WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}
+
+
+@pytest.fixture(params=["in-process", pytest.param("local[2]", marks=pytest.mark.spark)])
+def master(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the example's jobs run; on Spark in the session that all tests share."""
+    name = str(request.param)
+    if name != "in-process":
+        request.getfixturevalue("spark_session")
+    monkeypatch.setenv("RIVERRUN_MASTER", name)
+    return name
+
+
+@pytest.fixture
+def pyflink_names_removed() -> Iterator[None]:
+    yield
+    uninstall()
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_example_prints_what_it_says(
+    name: str, master: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+
+    assert capsys.readouterr().out == PLAIN[name]
+
+
+@pytest.mark.usefixtures("pyflink_names_removed")
+@pytest.mark.parametrize("name", WITH_PYFLINK)
+def test_a_pyflink_script_runs_unchanged(name: str, master: str) -> None:
+    result = CliRunner().invoke(app, ["run", "--pyflink", str(EXAMPLES / name)])
+
+    assert result.exit_code == 0, result.output
+    # In which order a batch gives its final values is nobody's promise.
+    assert sorted(result.stdout.splitlines()) == WITH_PYFLINK[name].splitlines()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", WITH_OWN_SESSION)
+def test_an_example_with_a_session_of_its_own_leaves_it_usable(name: str) -> None:
+    env = dict(os.environ)
+    ensure_java_home(env)
+
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name)],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == WITH_OWN_SESSION[name]
+
+
+def test_every_example_is_run_by_a_test_and_fits_on_a_page() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
+
+    assert set(lengths) == {*PLAIN, *WITH_PYFLINK, *WITH_OWN_SESSION}
+    assert {name: n for name, n in lengths.items() if n >= MOST_LINES} == {}

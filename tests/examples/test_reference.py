@@ -1,0 +1,44 @@
+"""The reference pages say what the code says."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import riverrun
+from riverrun.core import options
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCRIPT = "docs/generate_reference.py"
+
+
+@pytest.fixture(scope="module")
+def generator() -> dict[str, Any]:
+    return runpy.run_path(str(DOCS / "generate_reference.py"))
+
+
+@pytest.mark.parametrize("name", ["configuration.md", "api.md"])
+def test_a_generated_page_is_up_to_date(name: str, generator: dict[str, Any]) -> None:
+    page = (DOCS / "reference" / name).read_text()
+
+    assert page == generator["PAGES"][name](), f"run python {SCRIPT}"
+
+
+def test_every_option_is_on_the_configuration_page_once(generator: dict[str, Any]) -> None:
+    rows = re.findall(r"^\| `(.+?)` \|", generator["configuration_page"](), re.MULTILINE)
+
+    assert sorted(rows) == sorted({option.key for option in options.KNOWN.values()})
+
+
+def test_meanings_are_given_for_options_that_exist(generator: dict[str, Any]) -> None:
+    assert set(generator["MEANINGS"]) <= set(options.KNOWN)
+
+
+def test_the_list_of_public_names_is_the_packages_own() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", (DOCS / "reference/api.md").read_text(), re.MULTILINE)
+
+    assert sorted(rows) == sorted(riverrun.__all__)
