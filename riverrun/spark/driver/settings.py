@@ -137,10 +137,11 @@ SETTINGS: Final[tuple[Setting, ...]] = (
 )
 
 ADVISED: Final[Mapping[str, str]] = {
+    "spark.python.daemon.module": "riverrun.spark.worker.daemon",
     "spark.task.cpus": "0.1",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
 }
-"""Not checked, because they depend on the cluster: how subtasks share cores, and waiting for executors."""
+"""Not checked: jobs run without them, but start slower or find less room."""
 
 
 class SettingsDoNotServe(ExternalError):  # noqa: N818
