@@ -1,8 +1,8 @@
 """Turn an exception of the user's code into facts a person can use: operator, record, own traceback.
 
 The record is not tracked while things go well (that would cost per record): it is read from the local
-variable ``value`` of the operator's own frame in the traceback. Operators therefore name the record in
-hand ``value`` wherever they call user code.
+variable ``value`` of the operator's own frame in the traceback. Operators, sources and sinks therefore
+name the record in hand ``value`` wherever they call user code.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _value_in_hand(tb: TracebackType | None) -> Any:
     found: Any = _MISSING
     while tb is not None:
         frame = tb.tb_frame
-        if frame.f_globals.get("__name__", "").startswith("riverrun.runtime"):
+        if frame.f_globals.get("__name__", "").startswith("riverrun."):
             found = frame.f_locals.get("value", found)
         tb = tb.tb_next
     return found
