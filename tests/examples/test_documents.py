@@ -11,11 +11,14 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from riverrun.compat.pyflink import uninstall
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -57,6 +60,13 @@ def outputs() -> dict[Block, str]:
         for block, after in pairwise(every)
         if after.info == "text output" and after.page == block.page
     }
+
+
+@pytest.fixture(autouse=True)
+def clean_process() -> Iterator[None]:
+    """A program about PyFlink installs its names."""
+    yield
+    uninstall()
 
 
 RUNNABLE = [block for block in blocks() if block.info == "python runnable"]
