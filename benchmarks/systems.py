@@ -79,7 +79,7 @@ SYSTEMS: Final[Mapping[str, System]] = {
             "bytewax",
             "benchmarks.peers.bytewax_peer",
             {STATELESS: Sizes(500_000, 5_500_000), KEYED: Sizes(200_000, 2_200_000)},
-            {STATELESS: ("--batch", "1000"), KEYED: ("--batch", "10000", "--logic", "batch")},
+            {STATELESS: ("--batch", "5000"), KEYED: ("--batch", "5000", "--logic", "batch")},
         ),
         System(
             "pyflink",

@@ -36,7 +36,7 @@ from benchmarks.workloads import (
     with_fee,
 )
 
-SETTINGS = {"batch": "10000", "logic": "batch", "snapshot_interval": "3600"}
+SETTINGS = {"batch": "5000", "logic": "batch", "snapshot_interval": "3600"}
 
 
 def _stamp(moment: str) -> None:
