@@ -19,6 +19,9 @@ from riverrun.core.errors import Failure, RiverrunError
 _MISSING: Final = object()
 _PACKAGE: Final = str(Path(__file__).resolve().parent.parent)
 _RECORD_CHARS: Final = 200
+_TEXT_CHARS: Final = 20_000
+"""Of a message or traceback; nobody reads more, and it must fit into a control message."""
+_PICKLED_BYTES: Final = 1 << 20
 
 
 class OperatorFailed(RiverrunError):  # noqa: N818
@@ -64,8 +67,8 @@ def describe(error: BaseException, *, task: str, subtask: int) -> Failure:
         cause = error.__cause__ or error
     return Failure(
         type_name=type(cause).__qualname__,
-        message=_message(cause),
-        traceback=user_traceback(cause),
+        message=_shortened(_message(cause)),
+        traceback=_shortened(user_traceback(cause)),
         operator=operator,
         task=task,
         subtask=subtask,
@@ -110,4 +113,16 @@ def _pickled(error: BaseException) -> bytes | None:
         pickle.loads(data)
     except Exception:  # noqa: BLE001  (exceptions of users often do not pickle; the text is enough)
         return None
-    return data
+    return data if len(data) <= _PICKLED_BYTES else None
+
+
+def _shortened(text: str) -> str:
+    """The beginning and the end of a text that is too long.
+
+    >>> len(_shortened("x" * 10**6)) < 21_000, _shortened("short")
+    (True, 'short')
+    """
+    if len(text) <= _TEXT_CHARS:
+        return text
+    half = _TEXT_CHARS // 2
+    return f"{text[:half]} ... ({len(text)} characters in all) ... {text[-half:]}"
