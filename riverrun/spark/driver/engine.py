@@ -15,6 +15,7 @@ from riverrun.core.ids import JobId
 from riverrun.graph.deployment import Deployment, TaskDeployment
 from riverrun.graph.pickling import dumps
 from riverrun.spark.driver.jvm import ROW_SCHEMA, SparkJvm, SparkRefused
+from riverrun.spark.driver.settings import session_settings
 from riverrun.spark.worker.main import Place, StageBody
 
 
@@ -67,15 +68,23 @@ class SparkEngine:
     def _run(self, rows: DataFrame, on_end: OnEnd) -> None:
         failure: Failure | None = None
         try:
-            self._session.sparkContext.setJobGroup(
-                self._group, f"riverrun job {self._name}", interruptOnCancel=True
-            )
+            self._set_up_thread()
             self._jvm.run(rows)
         except SparkRefused as error:
             failure = Failure("SparkRefused", str(error))
         except Exception as error:  # noqa: BLE001  (the engine's edge: it becomes the job's failure)
             failure = Failure(type(error).__name__, str(error))
         on_end(failure)
+
+    def _set_up_thread(self) -> None:
+        """Say what Spark attaches to the jobs of this thread: their group, and the SQL settings.
+
+        A task of a stage before the last knows the session's settings from there only.
+        """
+        context = self._session.sparkContext
+        context.setJobGroup(self._group, f"riverrun job {self._name}", interruptOnCancel=True)
+        for key, value in session_settings().items():
+            context.setLocalProperty(key, value)
 
 
 def _place(deployment: Deployment) -> Place:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import socket
 import threading
+import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from riverrun.cluster.control_server import ControlServer, ServerSettings
 from riverrun.cluster.job_master.master import JobMaster
@@ -18,6 +20,10 @@ from riverrun.graph.layers import LayerPlan, plan_layers
 from riverrun.graph.pickling import check_picklable
 from riverrun.spark.driver.engine import SparkEngine
 from riverrun.spark.driver.session import SessionHandle, start_session, use_session
+
+_ARRIVAL_S: Final = 30.0
+"""How old an application is when all executors that will come are there."""
+_LOOK_S: Final = 0.1
 
 
 class SparkExecutor:
@@ -34,7 +40,9 @@ class SparkExecutor:
     def create(*, master: str, config: Mapping[str, str], session: Any) -> SparkExecutor:
         """An executor on the user's ``session``, or on an application of our own on ``master``."""
         handle = use_session(session) if session is not None else start_session(master, config)
-        return SparkExecutor(handle, config)
+        executor = SparkExecutor(handle, config)
+        atexit.register(executor.close)  # most programs never close their environment
+        return executor
 
     def submit(self, submission: JobSubmission) -> JobMaster:
         check_picklable(submission.graph)
@@ -59,6 +67,7 @@ class SparkExecutor:
         return job
 
     def close(self) -> None:
+        atexit.unregister(self.close)
         with self._lock:
             jobs, self._jobs = self._jobs, []
             server, self._server = self._server, None
@@ -87,8 +96,18 @@ class SparkExecutor:
         driver = conf.get("spark.driver.host") or socket.gethostname()
         return ServerSettings(bind_host="0.0.0.0", advertised_host=driver)  # noqa: S104
 
+    def _await_slots(self, needed: int) -> int:
+        """The slots that are there; executors of a young application are still on their way."""
+        jvm = self._handle.jvm
+        while (there := jvm.slots()) < needed and not jvm.is_local():
+            if jvm.age_s() > _ARRIVAL_S:
+                break
+            time.sleep(_LOOK_S)
+        return there
+
     def _check_room(self, plan: LayerPlan) -> None:
-        needed, there = plan.subtask_count, self._handle.jvm.slots()
+        needed = plan.subtask_count
+        there = self._await_slots(needed)
         if needed <= there:
             return
         conf = self._handle.user_session.sparkContext.getConf()

@@ -24,6 +24,13 @@ _CHATTER: Final = (
     "Using Spark's default log4j profile",
 )
 _EXIT_SECONDS: Final = 10.0
+_LINE_BYTES: Final = 1 << 16
+
+
+class _Launched:
+    """The gateway that ``launch`` made, while it is there; a JVM that others started is not ours to end."""
+
+    gateway: Any = None
 
 
 def launch(settings: dict[str, str]) -> None:
@@ -34,6 +41,7 @@ def launch(settings: dict[str, str]) -> None:
     for key, value in settings.items():
         conf.set(key, value)
     gateway = launch_gateway(conf, {"stderr": subprocess.PIPE})
+    _Launched.gateway = gateway
     SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001
     threading.Thread(
         target=_pass_on, args=(gateway.proc.stderr,), name="riverrun-jvm-stderr", daemon=True
@@ -41,12 +49,13 @@ def launch(settings: dict[str, str]) -> None:
 
 
 def shut_down() -> None:
-    """End the JVM that ``launch`` started; Spark must be stopped before."""
-    gateway: Any = SparkContext._gateway  # noqa: SLF001
-    if gateway is None or getattr(gateway, "proc", None) is None:
+    """End the JVM that ``launch`` started, if it did; Spark must be stopped before."""
+    gateway, _Launched.gateway = _Launched.gateway, None
+    if gateway is None:
         return
-    SparkContext._gateway = None  # noqa: SLF001
-    SparkContext._jvm = None  # noqa: SLF001
+    if SparkContext._gateway is gateway:  # noqa: SLF001
+        SparkContext._gateway = None  # noqa: SLF001
+        SparkContext._jvm = None  # noqa: SLF001
     with suppress(OSError):
         gateway.shutdown()
     process: subprocess.Popen[bytes] = gateway.proc
@@ -61,7 +70,8 @@ def shut_down() -> None:
 
 def _pass_on(stream: IO[bytes]) -> None:
     with stream:
-        for line in without_chatter(stream):
+        # In pieces: a worker may print for ever without ending a line.
+        for line in without_chatter(iter(lambda: stream.readline(_LINE_BYTES), b"")):
             with suppress(ValueError, OSError):  # the console may be closed before the JVM is
                 sys.stderr.write(line)
                 sys.stderr.flush()

@@ -7,6 +7,8 @@ exchange that ``repartitionById`` plans is copied with its ``pipelined`` flag se
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -14,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 from riverrun.core.errors import ExternalError
+from riverrun.spark.driver.explain import explain
 
 ROW_SCHEMA: Final = StructType(
     [
@@ -25,7 +28,7 @@ _EXCHANGE: Final = "ShuffleExchangeExec"
 
 
 class SparkRefused(ExternalError):  # noqa: N818
-    """Spark ended or refused the job; carries Spark's own first line, not its stack."""
+    """Spark ended or refused the job; carries Spark's own words, not its stack."""
 
 
 class SparkJvm:
@@ -58,13 +61,13 @@ class SparkJvm:
         try:
             rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001
         except Py4JJavaError as error:
-            raise SparkRefused(_first_line(error)) from None
-        except Py4JError as error:
-            raise SparkRefused(str(error).partition("\n")[0]) from None
+            raise SparkRefused(_said(error)) from None
+        except Py4JError:
+            raise SparkRefused("the JVM of the Spark driver does not answer any more") from None
 
     def cancel(self, group: str) -> None:
-        """Cancel the jobs of ``group``; nothing happens when there are none."""
-        self._context.cancelJobGroup(group)
+        """Cancel the jobs of ``group``, those that are yet to come too."""
+        self._context.cancelJobGroupAndFutureJobs(group)
 
     def slots(self) -> int:
         """How many tasks can run at the same time on the executors that are there now."""
@@ -79,6 +82,17 @@ class SparkJvm:
     def is_local(self) -> bool:
         """Whether tasks run inside the driver's JVM."""
         return bool(self._context.isLocal())
+
+    def age_s(self) -> float:
+        """How long ago the application started."""
+        return max(0.0, time.time() - float(self._context.startTime()) / 1000.0)
+
+    def delete_at_exit(self, folder: Path) -> None:
+        """Let the JVM delete ``folder`` when it ends, also when this process was killed."""
+        jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001
+        jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(
+            jvm.java.io.File(str(folder))
+        )
 
     def stopped(self) -> bool:
         """Whether the Spark context is gone."""
@@ -101,9 +115,7 @@ def _find_exchange(plan: Any) -> Any:
     return node
 
 
-def _first_line(error: Py4JJavaError) -> str:
+def _said(error: Py4JJavaError) -> str:
     """Spark's own message without Java's stack."""
     exception = error.java_exception
-    message = str(exception.getMessage() or exception.toString())
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return explain(str(exception.getMessage() or exception.toString()))

@@ -16,14 +16,15 @@ import threading
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from riverrun.core import options
-from riverrun.core.errors import ConfigError, ExternalError
+from riverrun.core.errors import ConfigError, ExternalError, RiverrunError
 from riverrun.spark.driver import gateway
+from riverrun.spark.driver.explain import explain
 from riverrun.spark.driver.jvm import SparkJvm
 from riverrun.spark.driver.settings import application_settings, check_context, session_settings
 from riverrun.spark.java import ensure_java_home
@@ -36,13 +37,12 @@ _creating = threading.Lock()
 
 
 class SessionHandle:
-    """A session that jobs may use; ``close`` ends it only if riverrun started it."""
+    """A session that jobs may use; ``close`` ends it only if riverrun started it, and nobody else uses it."""
 
-    def __init__(self, session: SparkSession, *, owned: bool, scratch: Path | None = None) -> None:
+    def __init__(self, session: SparkSession, application: _Application | None = None) -> None:
         self.user_session = session
         self.jvm = SparkJvm(session)
-        self._owned = owned
-        self._scratch = scratch
+        self._application = application
 
     def for_job(self) -> SparkSession:
         """A session with the SQL settings that a job needs, beside the one that others use."""
@@ -52,14 +52,53 @@ class SessionHandle:
         return session
 
     def close(self) -> None:
-        """Stop the Spark application if it is ours."""
-        if not self._owned:
+        """Give the session back; a second call does nothing."""
+        application, self._application = self._application, None
+        if application is not None:
+            application.release()
+
+
+class _Application:
+    """The Spark application that riverrun started: one per process, ended when its last user leaves."""
+
+    current: ClassVar[_Application | None] = None
+
+    def __init__(self, session: SparkSession, master: str, scratch: Path) -> None:
+        self._session = session
+        self._jvm = SparkJvm(session)
+        self._scratch = scratch
+        self._users = 0
+        self._ended = False
+        self.master = master
+        self._jvm.delete_at_exit(scratch)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody else stopped it."""
+        return self._jvm.stopped()
+
+    def use(self) -> SessionHandle:
+        """A handle for one more user; called with the lock held."""
+        self._users += 1
+        return SessionHandle(self._session, self)
+
+    def release(self) -> None:
+        """One user less."""
+        with _creating:
+            self._users -= 1
+            if self._users == 0:
+                self.end()
+
+    def end(self) -> None:
+        """Stop Spark and its JVM, and remove what they wrote; called with the lock held."""
+        if self._ended:
             return
-        if not self.jvm.stopped():
-            self.user_session.stop()
+        self._ended = True
+        _Application.current = None
+        if not self.stopped:
+            self._session.stop()
         gateway.shut_down()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
 
 def use_session(session: SparkSession) -> SessionHandle:
@@ -71,38 +110,52 @@ def use_session(session: SparkSession) -> SessionHandle:
         )
     conf = session.sparkContext.getConf()
     check_context(conf.get)
-    return SessionHandle(session, owned=False)
+    return SessionHandle(session)
 
 
 def start_session(master: str, config: Mapping[str, str]) -> SessionHandle:
     """A Spark application of our own on ``master``, sized for riverrun."""
     with _creating:
+        running = _Application.current
+        if running is not None and not running.stopped:
+            if running.master != master:
+                log.warning(
+                    "spark runs already in this process asked=%s used=%s", master, running.master
+                )
+            return running.use()
+        if running is not None:
+            running.end()
         if SparkContext._active_spark_context is not None:  # noqa: SLF001  (no public way to ask)
-            running = SparkSession.builder.getOrCreate()
-            return use_session(running)
-        ensure_java_home(os.environ)
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        scratch = Path(tempfile.mkdtemp(prefix="riverrun-"))
-        settings = {
-            **application_settings(),
-            **_own_settings(master, config, scratch),
-            **{key: value for key, value in config.items() if key.startswith("spark.")},
-        }
-        builder = SparkSession.builder.master(spark_master(master)).appName("riverrun")
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-        try:
-            gateway.launch(settings)
-            session = builder.getOrCreate()
-        except Exception as error:
-            gateway.shut_down()
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise ExternalError(
-                f"Spark did not start on {master!r}: {str(error).partition(chr(10))[0]}"
-            ) from error
-        session.sparkContext.setLogLevel("OFF")
-        log.info("spark started master=%s version=%s", master, session.version)
-        return SessionHandle(session, owned=True, scratch=scratch)
+            return use_session(SparkSession.builder.getOrCreate())
+        application = _Application.current = _start(master, config)
+        return application.use()
+
+
+def _start(master: str, config: Mapping[str, str]) -> _Application:
+    ensure_java_home(os.environ)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    scratch = Path(tempfile.mkdtemp(prefix="riverrun-"))
+    settings = {
+        **application_settings(),
+        **_own_settings(master, config, scratch),
+        **{key: value for key, value in config.items() if key.startswith("spark.")},
+    }
+    builder = SparkSession.builder.master(spark_master(master)).appName("riverrun")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    try:
+        check_context(settings.get)
+        gateway.launch(settings)
+        session = builder.getOrCreate()
+    except BaseException as error:
+        gateway.shut_down()
+        shutil.rmtree(scratch, ignore_errors=True)
+        if isinstance(error, RiverrunError) or not isinstance(error, Exception):
+            raise
+        raise ExternalError(f"Spark did not start on {master!r}: {explain(str(error))}") from error
+    session.sparkContext.setLogLevel("OFF")
+    log.info("spark started master=%s version=%s", master, session.version)
+    return _Application(session, master, scratch)
 
 
 def spark_master(master: str) -> str:
@@ -135,7 +188,8 @@ def _own_settings(master: str, config: Mapping[str, str], scratch: Path) -> dict
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={quiet} -XX:+UseParallelGC -Dio.netty.tryReflectionSetAccessible=true"
+            f'"-Dlog4j2.configurationFile={quiet}" "-Djava.io.tmpdir={scratch}" '
+            f"-XX:+UseParallelGC -Dio.netty.tryReflectionSetAccessible=true"
         ),
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }

@@ -3,6 +3,9 @@
 The task thread may be anywhere: in the user's function, blocked in a write to Spark, waiting for input.
 A signal interrupts all of these; what it raises is no ``Exception``, so that user code does not swallow
 it. If the thread does not leave in time, the process ends itself: Spark sees that at once.
+
+A process may host a task of another job afterwards, so the order to leave must reach the task it was
+meant for or nobody: it is given and declined under one lock.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum, auto
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -26,53 +31,68 @@ class TaskCanceled(BaseException):
     """Raised in the task thread when the task must leave."""
 
 
+class _Stand(Enum):
+    WORKING = auto()
+    ASKED = auto()
+    LEFT = auto()
+
+
 class Departure:
     """Makes the task thread leave when asked from another thread."""
 
     def __init__(self, grace_s: float) -> None:
         self._grace_s = grace_s
-        self._asked = threading.Event()
-        self._left = threading.Event()
+        self._lock = threading.Lock()
+        self._stand = _Stand.WORKING
         self._task_thread = threading.get_ident()
-
-    @property
-    def asked(self) -> bool:
-        """Whether the task must leave."""
-        return self._asked.is_set()
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """While inside, ``ask`` interrupts this thread (where it is the process's main thread)."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
+        """While inside, ``ask`` interrupts this thread, which is the process's main thread.
+
+        After an orderly end nothing interrupts the thread any more. An exception takes the task out of
+        its process (``exit_now``), so nothing needs to interrupt it either.
+        """
         before = signal.signal(_SIGNAL, _raise_canceled)
         try:
             yield
-        finally:
-            signal.signal(_SIGNAL, signal.SIG_IGN if self.asked else before)
+            self._finish()
+        except BaseException:
+            signal.signal(_SIGNAL, signal.SIG_IGN)
+            raise
+        signal.signal(_SIGNAL, before)
 
     def ask(self, reason: str) -> None:
         """Make the task thread leave; called from the control connection's thread."""
-        if self._asked.is_set():
-            return
-        log.info("task leaves reason=%s", reason)
-        self._asked.set()
-        signal.pthread_kill(self._task_thread, _SIGNAL)
-        threading.Thread(target=self._watch, name="riverrun-departure", daemon=True).start()
+        with self._lock:
+            if self._stand is not _Stand.WORKING:
+                return
+            log.info("task leaves reason=%s", reason)
+            self._stand = _Stand.ASKED
+            exit_within(self._grace_s)
+            signal.pthread_kill(self._task_thread, _SIGNAL)
 
-    def left(self) -> None:
-        """The task thread is out of the user's code."""
-        self._left.set()
-
-    def _watch(self) -> None:
-        if not self._left.wait(self._grace_s):
-            exit_now()
+    def _finish(self) -> None:
+        """The task is done; TaskCanceled if it was asked to leave before that."""
+        with self._lock:
+            if self._stand is _Stand.ASKED:
+                raise TaskCanceled
+            self._stand = _Stand.LEFT
 
 
 def exit_now() -> NoReturn:
     """End this process at once: Spark fails the stage, which is what is wanted."""
     os._exit(EXIT_CODE)
+
+
+def exit_within(seconds: float) -> None:
+    """End this process after ``seconds``, whatever its threads do then."""
+
+    def wait_and_exit() -> None:
+        time.sleep(seconds)
+        exit_now()
+
+    threading.Thread(target=wait_and_exit, name="riverrun-departure", daemon=True).start()
 
 
 def _raise_canceled(signum: int, frame: FrameType | None) -> None:

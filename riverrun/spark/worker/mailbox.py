@@ -13,7 +13,12 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from typing import Any, TypeAlias
 
+from riverrun.core.errors import ExternalError
 from riverrun.spark.worker.rows import frames_of
+
+
+class InputBroken(ExternalError):  # noqa: N818
+    """The input stopped before its end: a task that sends to this one, or Spark's own task, is gone."""
 
 
 class Closed(Enum):
@@ -22,8 +27,8 @@ class Closed(Enum):
     CLOSED = auto()
 
 
-Letter: TypeAlias = memoryview | Closed | BaseException
-"""A frame, the end of the input, or what reading it raised."""
+Letter: TypeAlias = memoryview | Closed | InputBroken
+"""A frame, the end of the input, or that it broke."""
 
 
 class Mailbox:
@@ -59,6 +64,6 @@ class Mailbox:
                 for frame in frames_of(batch):
                     put(frame)
         except BaseException as error:  # noqa: BLE001  (handed to the task thread)
-            put(error)
+            put(InputBroken(f"the input broke off: {type(error).__name__}: {error}"))
         else:
             put(Closed.CLOSED)

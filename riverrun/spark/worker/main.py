@@ -9,14 +9,13 @@ raising through Spark's worker would cost seconds and bury the message in Java's
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from riverrun.core import options
 from riverrun.core.clock import SystemClock
@@ -46,15 +45,17 @@ from riverrun.spark.worker.control_client import (
     RegistrationRefused,
     SendCanceled,
 )
-from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now
+from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now, exit_within
 from riverrun.spark.worker.ledger import TimeLedger
-from riverrun.spark.worker.mailbox import Mailbox
+from riverrun.spark.worker.mailbox import InputBroken, Mailbox
 from riverrun.spark.worker.relay_shell import RelayShell
 from riverrun.spark.worker.reporter import MetricsReporter
 from riverrun.spark.worker.rows import empty_batch
 from riverrun.spark.worker.task_shell import TaskShell
 
 _GOODBYE_S: Final = 2.0
+_LEAVING: Final = (GeneratorExit, TaskCanceled, SendCanceled)
+"""What makes a task leave that did not fail itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,30 +102,23 @@ class _Host:
         self._clock = SystemClock()
         self._ledger = TimeLedger(self._clock)
         self._started = threading.Event()
+        self._reported = False
         grace_s = to_millis(options.CANCEL_GRACE.get(body.config)) / 1000.0
         self._departure = Departure(grace_s)
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
         control = self._connect()
-        ok = False
         try:
             with self._departure.interruptible():
                 yield from self._work(control, batches)
-            ok = True
-        except GeneratorExit:
-            # Spark stopped reading: the interrupt hit its code rather than ours, or the stage is over.
-            self._leave(control, TaskStatus.CANCELED)
-        except (TaskCanceled, SendCanceled):
-            self._leave(control, TaskStatus.CANCELED)
-        except JobMasterGone as error:
-            self._fail(control, error, FailureOrigin.CONSEQUENCE)
-        except OperatorFailed as error:
-            self._fail(control, error, FailureOrigin.USER)
-        except Exception as error:  # noqa: BLE001  (the shell's edge: it becomes the task's failure)
-            self._fail(control, error, FailureOrigin.SYSTEM)
-        if ok:
             control.send(TaskEnded(TaskStatus.FINISHED))
-            control.close()
+        except _LEAVING:
+            # GeneratorExit: Spark stopped reading, or the interrupt hit its code rather than ours.
+            self._leave(control, TaskStatus.CANCELED)
+        except BaseException as error:  # noqa: BLE001  (the shell's edge: it becomes the task's failure)
+            self._report(control, error)
+            self._leave(control, TaskStatus.FAILED)
+        control.close()
 
     def _connect(self) -> ControlClient:
         body, place = self._body, self._place
@@ -143,9 +137,6 @@ class _Host:
             control = ControlClient.connect(body.address, body.secret, register)
         except RegistrationRefused:
             exit_now()  # the job is ending already: nobody waits for this task
-        except RiverrunError as error:
-            print(f"riverrun: task {place.task!r}: {error}", file=sys.stderr, flush=True)  # noqa: T201
-            exit_now()
         control.start(self._on_message, self._departure.ask)
         return control
 
@@ -183,21 +174,21 @@ class _Host:
             control.send_run(operator_id, bytes(codec.encode(values)), len(values))
 
         reporter = self._reporter(task.metrics.snapshot, control)
-        closed = False
         try:
             task.open()
             control.send(StatusChanged(TaskStatus.RUNNING))
             reporter.start()
             shell = TaskShell(task, mailbox, self._clock, self._ledger, to_client)
             yield from shell.run(self._started)
-            closed = True
-            error = task.close()
-            if error is not None:
-                raise error
-            reporter.close()
-        finally:
-            if not closed:
-                task.close()
+        except BaseException as error:
+            # Said first: closing runs the user's code, which may take any time.
+            self._report(control, error)
+            task.close()
+            raise
+        broken = task.close()
+        if broken is not None:
+            raise broken
+        reporter.close()
 
     def _run_relay(
         self, deployment: RelayDeployment, mailbox: Mailbox, control: ControlClient
@@ -213,20 +204,29 @@ class _Host:
         interval_s = to_millis(options.METRICS_INTERVAL.get(self._body.config)) / 1000.0
         return MetricsReporter(snapshot, self._ledger, control.send, interval_s)
 
-    def _fail(self, control: ControlClient, error: BaseException, origin: FailureOrigin) -> None:
+    def _report(self, control: ControlClient, error: BaseException) -> None:
+        """Tell the JobMaster why the task fails, once; leaving because one must is no failure."""
+        if self._reported or isinstance(error, _LEAVING):
+            return
+        self._reported = True
         failure: Failure = describe(error, task=self._place.task, subtask=self._place.subtask)
         with suppress(RiverrunError):
-            control.send(TaskFailed(failure, origin))
-        self._leave(control, TaskStatus.FAILED)
+            control.send(TaskFailed(failure, _origin(error)))
 
-    def _leave(self, control: ControlClient, outcome: TaskStatus) -> None:
+    def _leave(self, control: ControlClient, outcome: TaskStatus) -> NoReturn:
         """Say goodbye and end this process: its socket to Spark is in no state to be used again."""
-        self._departure.left()
-        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        exit_within(_GOODBYE_S)
         with suppress(RiverrunError):
-            control.send(TaskEnded(outcome))
+            control.send(TaskEnded(TaskStatus.FAILED if self._reported else outcome))
         control.close(_GOODBYE_S)
         exit_now()
+
+
+def _origin(error: BaseException) -> FailureOrigin:
+    if isinstance(error, JobMasterGone | InputBroken):
+        return FailureOrigin.CONSEQUENCE
+    user = isinstance(error, OperatorFailed) or not isinstance(error, Exception)
+    return FailureOrigin.USER if user else FailureOrigin.SYSTEM
 
 
 def _drained(batches: Iterable[Any]) -> Iterator[Any]:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from riverrun.core.clock import Clock
-from riverrun.protocol.frames import FrameError
 from riverrun.runtime.task import Task, Turn
 from riverrun.spark.worker.ledger import Spending, TimeLedger
-from riverrun.spark.worker.mailbox import Closed, Letter, Mailbox
+from riverrun.spark.worker.mailbox import Closed, InputBroken, Letter, Mailbox
 from riverrun.spark.worker.rows import batch_of
 
 _BATCH_BYTES: Final = 1 << 20
@@ -81,7 +80,7 @@ class TaskShell:
     def _idle_seconds(self) -> float | None:
         wake_at = self._task.wake_at()
         if self._input_closed and self._task.reads_input and not self._task.waiting:
-            raise FrameError(
+            raise InputBroken(
                 "the input ended before the end of input came on every channel; a producer left early"
             )
         if wake_at is None:

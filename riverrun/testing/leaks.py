@@ -1,0 +1,105 @@
+"""What a job left behind: compare the world before it with the world after it.
+
+    before = Snapshot.take(mark, session)
+    ... run jobs ...
+    assert not leaks_since(before, session)
+
+What Spark keeps for its next job is no leak: the Python daemon, and workers that host no task.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from riverrun.testing import processes
+
+_LOOK_S: Final = 0.05
+_FOLDERS: Final = ("riverrun-*", "spark-*", "blockmgr-*")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that a job could leave behind, as it is now."""
+
+    mark: str
+    processes: frozenset[str] = field(repr=False)
+    threads: frozenset[str]
+    listening: frozenset[str]
+    folders: frozenset[str]
+    spark_jobs: frozenset[str]
+
+    @staticmethod
+    def take(mark: str, session: Any = None) -> Snapshot:
+        """Look now.
+
+        Args:
+            mark: of the processes to look at, from ``processes.mark_descendants``.
+            session: the Spark session whose jobs count; ``None``: there is none.
+        """
+        return Snapshot(
+            mark=mark,
+            processes=_processes(mark),
+            threads=frozenset(
+                f"thread {thread.name} ({thread.ident})" for thread in threading.enumerate()
+            ),
+            listening=_listening(),
+            folders=_folders(),
+            spark_jobs=_spark_jobs(session),
+        )
+
+    def more_than(self, before: Snapshot) -> list[str]:
+        """What is there now and was not there before; empty when there is nothing."""
+        return sorted(
+            (self.processes - before.processes)
+            | (self.threads - before.threads)
+            | (self.listening - before.listening)
+            | (self.folders - before.folders)
+            | (self.spark_jobs - before.spark_jobs)
+        )
+
+
+def leaks_since(before: Snapshot, session: Any = None, *, patience_s: float = 5.0) -> list[str]:
+    """What was left behind since ``before``, after giving it ``patience_s`` to go away."""
+    deadline = time.monotonic() + patience_s
+    while left := Snapshot.take(before.mark, session).more_than(before):
+        if time.monotonic() >= deadline:
+            return left
+        time.sleep(_LOOK_S)
+    return []
+
+
+def _processes(mark: str) -> frozenset[str]:
+    return frozenset(
+        processes.describe(process)
+        for process in processes.marked(mark)
+        if not processes.is_daemon(process)
+        or (processes.is_worker(process) and processes.is_working(process))
+    )
+
+
+def _listening() -> frozenset[str]:
+    connections = psutil.Process().net_connections(kind="tcp")
+    return frozenset(
+        f"listening on {connection.laddr.ip}:{connection.laddr.port}"
+        for connection in connections
+        if connection.status == psutil.CONN_LISTEN
+    )
+
+
+def _folders() -> frozenset[str]:
+    root = Path(tempfile.gettempdir())
+    return frozenset(f"folder {path}" for form in _FOLDERS for path in root.glob(form))
+
+
+def _spark_jobs(session: Any) -> frozenset[str]:
+    if session is None:
+        return frozenset()
+    tracker = session.sparkContext.statusTracker()
+    return frozenset(f"spark job {job}" for job in tracker.getActiveJobsIds())
