@@ -121,11 +121,36 @@ def encode_control(element: Element) -> bytes:
             raise FrameError("a run of records needs its codec: use encode_records")
 
 
+@dataclass(slots=True)
+class EncodedRun:
+    """A Records element whose values are still bytes of the frame."""
+
+    count: int
+    timestamps: list[int] | None
+    codec_tag: int
+    data: memoryview
+
+    def decode(self, decode_run: DecodeRun) -> Records:
+        """The run itself."""
+        values = decode_run(self.codec_tag, self.data)
+        if len(values) != self.count:
+            raise FrameError(f"run of {len(values)} values: its header says {self.count}")
+        return Records(values, self.timestamps)
+
+
 def decode_elements(frame: bytes | memoryview, decode_run: DecodeRun) -> list[Element]:
     """The elements of a frame, in order."""
+    return [
+        element.decode(decode_run) if isinstance(element, EncodedRun) else element
+        for element in split_elements(frame)
+    ]
+
+
+def split_elements(frame: bytes | memoryview) -> list[EncodedRun | Element]:
+    """The elements of a frame, in order, runs not decoded yet."""
     view = memoryview(frame)
     position, end = _HEADER.size, len(view)
-    elements: list[Element] = []
+    elements: list[EncodedRun | Element] = []
     while position < end:
         tag, length = _ELEMENT.unpack_from(view, position)
         position += _ELEMENT.size
@@ -133,7 +158,7 @@ def decode_elements(frame: bytes | memoryview, decode_run: DecodeRun) -> list[El
             raise FrameError(
                 f"element of {length} bytes in a frame that ends {end - position} later"
             )
-        elements.append(_decode(tag, view[position : position + length], decode_run))
+        elements.append(_decode(tag, view[position : position + length]))
         position += length
     return elements
 
@@ -142,9 +167,9 @@ def _tagged(tag: int, body: bytes) -> bytes:
     return _ELEMENT.pack(tag, len(body)) + body
 
 
-def _decode(tag: int, body: memoryview, decode_run: DecodeRun) -> Element:
+def _decode(tag: int, body: memoryview) -> EncodedRun | Element:
     if tag == _TAG_RECORDS:
-        return _decode_records(body, decode_run)
+        return _encoded_run(body)
     if tag == _TAG_WATERMARK:
         return Watermark(_LONG.unpack(body)[0])
     if tag == _TAG_STATUS:
@@ -160,7 +185,7 @@ def _decode(tag: int, body: memoryview, decode_run: DecodeRun) -> Element:
     raise FrameError(f"element tag {tag}: expected 1 to 6")
 
 
-def _decode_records(body: memoryview, decode_run: DecodeRun) -> Records:
+def _encoded_run(body: memoryview) -> EncodedRun:
     codec_tag, has_timestamps, count = _RECORDS.unpack_from(body)
     position = _RECORDS.size
     timestamps: list[int] | None = None
@@ -169,7 +194,4 @@ def _decode_records(body: memoryview, decode_run: DecodeRun) -> Records:
         times.frombytes(body[position : position + 8 * count])
         timestamps = times.tolist()
         position += 8 * count
-    values = decode_run(codec_tag, body[position:])
-    if len(values) != count:
-        raise FrameError(f"run of {len(values)} values: its header says {count}")
-    return Records(values, timestamps)
+    return EncodedRun(count, timestamps, codec_tag, body[position:])

@@ -10,7 +10,8 @@ from riverrun.runtime.failures import OperatorFailed
 from riverrun.serde.runs import RunCodec
 
 _FIRST_LIMIT: Final = 256
-_MOST_RECORDS: Final = 65_536
+_MOST_RECORDS: Final = 2_048
+"""Records of one run: encoded while they are still in the CPU's caches. A frame holds many runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,11 @@ class Channel:
 
 
 class ChannelBuffer:
-    """Collects a run and the control elements between runs until they leave as a frame.
+    """Collects runs and the control elements between them until they leave as a frame.
 
-    ``values`` stays the same list for the life of the buffer: partitioners keep its ``append``.
-    ``limit`` is how many records make a full frame; it follows the size records turn out to have.
+    ``values`` is the run in hand and stays the same list for the life of the buffer: partitioners keep
+    its ``append``. ``limit`` is how many records make a full run; it follows the size that records turn
+    out to have. A frame is full when its sealed runs have the frame size.
     """
 
     __slots__ = (
@@ -54,6 +56,7 @@ class ChannelBuffer:
         "_frame_bytes",
         "_operator",
         "_sealed",
+        "_sealed_bytes",
         "channels",
         "limit",
         "owes_filler",
@@ -73,11 +76,17 @@ class ChannelBuffer:
         self._codec = codec
         self._frame_bytes = frame_bytes
         self._sealed: list[bytes | memoryview] = []
+        self._sealed_bytes = 0
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to send."""
         return not self.values and not self._sealed
+
+    @property
+    def full(self) -> bool:
+        """Whether the sealed runs make a frame."""
+        return self._sealed_bytes >= self._frame_bytes
 
     def seal(self) -> None:
         """End the run in hand, so that a control element may follow it."""
@@ -91,6 +100,7 @@ class ChannelBuffer:
         except (TypeError, ValueError) as error:
             raise OperatorFailed(self._operator, getattr(error, "value_repr", None)) from error
         self._sealed += encode_records(self._codec.tag, count, run, timestamps)
+        self._sealed_bytes += len(run)
         self.limit = max(1, min(_MOST_RECORDS, self._frame_bytes * count // max(1, len(run))))
         values.clear()
         self.timestamps.clear()
@@ -107,4 +117,5 @@ class ChannelBuffer:
             return []
         frames = [(channel.target, channel.frame(self._sealed)) for channel in self.channels]
         self._sealed = []
+        self._sealed_bytes = 0
         return frames

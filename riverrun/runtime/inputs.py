@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from riverrun.graph.deployment import InEdge
 from riverrun.protocol.elements import Element, EndOfInput, Records
-from riverrun.protocol.frames import FrameError, decode_elements, decode_header
+from riverrun.protocol.frames import (
+    DecodeRun,
+    EncodedRun,
+    FrameError,
+    decode_header,
+    split_elements,
+)
 from riverrun.serde.runs import decode_run
 from riverrun.serde.type_info import TypeInformation
 
@@ -21,6 +25,7 @@ class InputChannel:
     index: int
     """Dense number of the channel within its task."""
     input_index: int
+    decode: DecodeRun
     expected: int = 0
     ended: bool = False
 
@@ -35,14 +40,15 @@ class Inputs:
     def __init__(self, edges: tuple[InEdge, ...], attempt: int) -> None:
         self._attempt = attempt
         self._channels: dict[tuple[int, int], InputChannel] = {}
-        self._decode: dict[int, Callable[[int, memoryview], list[Any]]] = {}
         for edge in edges:
-            self._decode[edge.edge] = _decoder(edge.type_info)
+            decode = _decoder(edge.type_info)
             for producer in edge.producers:
-                channel = InputChannel(len(self._channels), edge.input_index)
+                channel = InputChannel(len(self._channels), edge.input_index, decode)
                 self._channels[edge.edge, producer] = channel
         self._open = len(self._channels)
-        self._waiting: deque[tuple[InputChannel, Element]] = deque()
+        # Runs wait encoded and are decoded one at a time, right before they are worked on: a frame
+        # holds many runs, and values made long before their use would have left the CPU's caches.
+        self._waiting: deque[tuple[InputChannel, EncodedRun | Element]] = deque()
         self._waiting_records = 0
         self.bytes_in = 0
 
@@ -83,9 +89,9 @@ class Inputs:
             )
         channel.expected += 1
         self.bytes_in += len(frame)
-        for element in decode_elements(frame, self._decode[header.edge]):
-            if isinstance(element, Records):
-                self._waiting_records += len(element.values)
+        for element in split_elements(frame):
+            if isinstance(element, EncodedRun):
+                self._waiting_records += element.count
             elif isinstance(element, EndOfInput):
                 channel.ended = True
                 self._open -= 1
@@ -96,6 +102,9 @@ class Inputs:
         if not self._waiting:
             return None
         channel, element = self._waiting[0]
+        if isinstance(element, EncodedRun):
+            element = element.decode(channel.decode)
+            self._waiting[0] = (channel, element)
         if not isinstance(element, Records):
             self._waiting.popleft()
             return channel, element
@@ -112,5 +121,5 @@ class Inputs:
         return channel, taken
 
 
-def _decoder(type_info: TypeInformation | None) -> Callable[[int, memoryview], list[Any]]:
+def _decoder(type_info: TypeInformation | None) -> DecodeRun:
     return lambda tag, data: decode_run(tag, data, type_info)

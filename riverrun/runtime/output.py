@@ -85,7 +85,9 @@ class EdgeOutput:
             self._spread(values, timestamps)
         for buffer in self._buffers:
             if len(buffer.values) >= buffer.limit:
-                self._send(buffer, filler=False)
+                buffer.seal()
+                if buffer.full:
+                    self._send(buffer, filler=False)
 
     def control(self, element: Element) -> None:
         """Send ``element`` to every channel, after all that was emitted before it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 _TARGET_MS: Final = 5.0
-_LARGEST: Final = 8192
+_LARGEST: Final = 2048
 
 
 class Pacer:
@@ -21,9 +21,9 @@ class Pacer:
     1
     >>> for _ in range(20): pacer.observe(pacer.limit, 0.1)
     >>> pacer.limit
-    8192
-    >>> pacer.observe(8192, 1000.0); pacer.limit
-    40
+    2048
+    >>> pacer.observe(2048, 1000.0); pacer.limit
+    10
     """
 
     __slots__ = ("limit",)
