@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from riverrun.cli.main import app
-from riverrun.cli.program_settings import CONFIG_VARIABLE, MASTER_VARIABLE
+from riverrun.core.program_defaults import CONFIG_VARIABLE, MASTER_VARIABLE
 
 WriteScript = Callable[..., Path]
 
