@@ -35,6 +35,7 @@ from riverrun.protocol.control import (
     encode,
 )
 from riverrun.protocol.wire import Address, FrameDecoder, frame
+from riverrun.spark.worker.dead_man import DeadManSwitch
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +114,7 @@ class ControlClient:
         self._sequences: dict[str, int] = defaultdict(int)
         self._closing = threading.Event()
         self._clock: Clock = SystemClock()
+        self._switch: DeadManSwitch | None = None
         self._on_message: Callable[[Start | Cancel], None] = lambda _: None
         self._on_lost: Callable[[str], None] = lambda _: None
         self._thread = threading.Thread(target=self._listen, name="riverrun-control", daemon=True)
@@ -149,9 +151,14 @@ class ControlClient:
         on_message: Callable[[Start | Cancel], None],
         on_lost: Callable[[str], None],
         clock: Clock | None = None,
+        switch: DeadManSwitch | None = None,
     ) -> None:
-        """Begin to listen and to send heartbeats."""
+        """Begin to listen and to send heartbeats.
+
+        ``switch`` is pressed while this connection's thread can run, and released by ``close``.
+        """
         self._on_message, self._on_lost = on_message, on_lost
+        self._switch = switch
         self._clock = clock or self._clock
         self._thread.start()
 
@@ -191,6 +198,8 @@ class ControlClient:
                 with contextlib.suppress(OSError):
                     self._socket.shutdown(socket.SHUT_RDWR)
                 self._thread.join(timeout)
+        if self._switch is not None:
+            self._switch.release()
 
     def _send(self, data: bytes) -> None:
         try:
@@ -221,6 +230,8 @@ class ControlClient:
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             while True:
+                if self._switch is not None:
+                    self._switch.press(patience / 1000)
                 due = min(beat + interval, heard + patience)
                 ready = selector.select(max(0.0, (due - self._clock.monotonic()) / 1000))
                 now = self._clock.monotonic()

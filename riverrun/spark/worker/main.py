@@ -45,6 +45,7 @@ from riverrun.spark.worker.control_client import (
     RegistrationRefused,
     SendCanceled,
 )
+from riverrun.spark.worker.dead_man import DeadManSwitch
 from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now, exit_within
 from riverrun.spark.worker.ledger import TimeLedger
 from riverrun.spark.worker.mailbox import InputBroken, Mailbox
@@ -137,7 +138,7 @@ class _Host:
             control = ControlClient.connect(body.address, body.secret, register)
         except RegistrationRefused:
             exit_now()  # the job is ending already: nobody waits for this task
-        control.start(self._on_message, self._departure.ask)
+        control.start(self._on_message, self._departure.ask, switch=DeadManSwitch())
         return control
 
     def _on_message(self, message: Start | Cancel) -> None:
