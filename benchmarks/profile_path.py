@@ -24,6 +24,7 @@ from riverrun.graph.deployment import OutEdge
 from riverrun.graph.partitioning import Hash
 from riverrun.graph.specs import ReduceSpec
 from riverrun.protocol.frames import decode_elements
+from riverrun.runtime.buffers import Producer
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.reduce import ReduceOperator
 from riverrun.runtime.output import EdgeOutput, Outbox
@@ -120,8 +121,7 @@ def _sender(
     outbox = Outbox()
     output = EdgeOutput(
         _edge(type_info),
-        subtask=0,
-        attempt=0,
+        producer=Producer("source", subtask=0, attempt=0),
         frame_bytes=_FRAME_BYTES,
         outbox=outbox,
         rng=random.Random(0),

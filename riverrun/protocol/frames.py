@@ -60,7 +60,7 @@ class FrameHeader:
     sequence: int
 
 
-def encode_frame(header: FrameHeader, elements: Iterable[bytes]) -> bytes:
+def encode_frame(header: FrameHeader, elements: Iterable[bytes | memoryview]) -> bytes:
     """A frame of already encoded ``elements``."""
     head = _HEADER.pack(
         VERSION,

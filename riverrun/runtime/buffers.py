@@ -40,7 +40,7 @@ class Channel:
             producer.attempt, self._edge, producer.subtask, self.consumer, self.sequence
         )
         self.sequence += 1
-        return encode_frame(header, elements)  # type: ignore[arg-type]  # join takes any buffer
+        return encode_frame(header, elements)
 
 
 class ChannelBuffer:
