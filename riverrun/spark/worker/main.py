@@ -39,6 +39,7 @@ from riverrun.runtime.relay import Relay
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.task import Task
 from riverrun.serde.runs import PickleRunCodec
+from riverrun.spark.worker import collector
 from riverrun.spark.worker.control_client import (
     ControlClient,
     JobMasterGone,
@@ -148,6 +149,7 @@ class _Host:
             self._departure.ask(message.reason)
 
     def _work(self, control: ControlClient, batches: Iterable[Any]) -> Iterator[Any]:
+        collector.calm()
         control.send(StatusChanged(TaskStatus.INITIALIZING))
         deployment = self._deployment()
         mailbox = Mailbox(options.MAILBOX_FRAMES.get(self._body.config))
