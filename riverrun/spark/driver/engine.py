@@ -71,10 +71,20 @@ class SparkEngine:
             self._set_up_thread()
             self._jvm.run(rows)
         except SparkRefused as error:
-            failure = Failure("SparkRefused", str(error))
+            failure = Failure("SparkRefused", str(error), hint=self._hint(str(error)))
         except Exception as error:  # noqa: BLE001  (the engine's edge: it becomes the job's failure)
             failure = Failure(type(error).__name__, str(error))
         on_end(failure)
+
+    def _hint(self, message: str) -> str | None:
+        """What to do about a worker that cannot even load riverrun."""
+        if "No module named" not in message:
+            return None
+        return (
+            f"the workers run {self._session.sparkContext.pythonExec!r}, which lacks a module that the "
+            f"job needs; install it there, or set PYSPARK_PYTHON to {sys.executable!r} before the "
+            f"session starts"
+        )
 
     def _set_up_thread(self) -> None:
         """Say what Spark attaches to the jobs of this thread: their group, and the SQL settings.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
@@ -60,6 +61,8 @@ class SparkJvm:
         """Run the job that makes ``rows`` and drop them; blocks until it ended."""
         try:
             rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001
+        except PySparkException as error:  # what pyspark makes of Java's exceptions that it knows
+            raise SparkRefused(explain(str(error))) from None
         except Py4JJavaError as error:
             raise SparkRefused(_said(error)) from None
         except Py4JError:
