@@ -17,6 +17,8 @@ __all__ = ["CloseableIterator"]
 
 _CAPACITY: Final = 10_000
 """Records that wait for the reader; above it the job waits."""
+_MOST_RUNS: Final = 8
+"""Runs that wait for the reader: a run is bounded in bytes, a record is not."""
 _LOOK_S: Final = 0.1
 """How often a blocked delivery looks whether anyone still wants it."""
 _GIVEN_UP: Final = frozenset(
@@ -31,6 +33,7 @@ class ResultBuffer:
         self._capacity = capacity
         self._changed = threading.Condition()
         self._values: deque[Any] = deque()
+        self._runs = 0
         self._job: RunningJob | None = None
         self._end: JobStatus | None = None
         self._closed = False
@@ -39,10 +42,11 @@ class ResultBuffer:
         """Take a run; waits while the buffer is full, unless the results are not wanted any more."""
         del subtask
         with self._changed:
-            while len(self._values) >= self._capacity and self._is_wanted():
+            while self._is_full() and self._is_wanted():
                 self._changed.wait(_LOOK_S)
             if not self._closed:
                 self._values.extend(values)
+                self._runs += 1
                 self._changed.notify_all()
 
     def attach(self, job: RunningJob) -> None:
@@ -69,8 +73,12 @@ class ResultBuffer:
             if not self._values:
                 return None
             values, self._values = self._values, deque()
+            self._runs = 0
             self._changed.notify_all()
             return values
+
+    def _is_full(self) -> bool:
+        return len(self._values) >= self._capacity or self._runs >= _MOST_RUNS
 
     def _is_wanted(self) -> bool:
         return not self._closed and (self._job is None or self._job.status() not in _GIVEN_UP)
