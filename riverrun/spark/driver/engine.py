@@ -29,16 +29,16 @@ class SparkEngine:
         self._jvm = SparkJvm(session)
         self._job, self._name, self._config = job, name, config
         self._group = f"riverrun-{job}"
-        self._thread: threading.Thread | None = None
 
     def start(
         self, layers: Sequence[Sequence[Deployment]], control: ControlAccess, on_end: OnEnd
     ) -> None:
-        rows = self._plan(layers, control)
-        self._thread = threading.Thread(
-            target=self._run, args=(rows, on_end), name=f"riverrun-spark-{self._job}", daemon=True
-        )
-        self._thread.start()
+        threading.Thread(
+            target=self._run,
+            args=(layers, control, on_end),
+            name=f"riverrun-spark-{self._job}",
+            daemon=True,
+        ).start()
 
     def cancel(self) -> None:
         if not self._jvm.stopped():
@@ -65,11 +65,13 @@ class SparkEngine:
             search_path=tuple(os.path.abspath(path) for path in sys.path if path),  # noqa: PTH100
         )
 
-    def _run(self, rows: DataFrame, on_end: OnEnd) -> None:
+    def _run(
+        self, layers: Sequence[Sequence[Deployment]], control: ControlAccess, on_end: OnEnd
+    ) -> None:
         failure: Failure | None = None
         try:
             self._set_up_thread()
-            self._jvm.run(rows)
+            self._jvm.run(self._plan(layers, control))
         except SparkRefused as error:
             failure = Failure("SparkRefused", str(error), hint=self._hint(str(error)))
         except Exception as error:  # noqa: BLE001  (the engine's edge: it becomes the job's failure)
@@ -87,10 +89,12 @@ class SparkEngine:
         )
 
     def _set_up_thread(self) -> None:
-        """Say what Spark attaches to the jobs of this thread: their group, and the SQL settings.
+        """Say what Spark attaches to this thread: the session, the jobs' group, the SQL settings.
 
+        All of it belongs to the thread, so nothing changes for the user's own use of Spark.
         A task of a stage before the last knows the session's settings from there only.
         """
+        self._jvm.activate()
         context = self._session.sparkContext
         context.setJobGroup(self._group, f"riverrun job {self._name}", interruptOnCancel=True)
         for key, value in session_settings().items():

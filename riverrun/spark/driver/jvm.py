@@ -8,6 +8,8 @@ exchange that ``repartitionById`` plans is copied with its ``pipelined`` flag se
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,34 +41,36 @@ class SparkJvm:
         self._session = session
         self._context = session.sparkContext._jsc.sc()  # noqa: SLF001  (no public way)
 
+    def activate(self) -> None:
+        """Make the session the one that plans made in this thread belong to."""
+        jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001
+        jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(
+            self._session._jsparkSession  # noqa: SLF001
+        )
+
     def pipelined(self, rows: DataFrame, partitions: int) -> DataFrame:
         """``rows`` streamed to ``partitions`` tasks; the column ``target`` names the partition."""
-        frame = rows.repartitionById(partitions, "target")
-        plan = _find_exchange(frame._jdf.queryExecution().executedPlan())  # noqa: SLF001
-        exchange = plan.copy(
-            plan.outputPartitioning(),
-            plan.child(),
-            plan.shuffleOrigin(),
-            plan.advisoryPartitionSize(),
-            True,  # noqa: FBT003  (Scala's copy takes its fields by position)
-        )
-        streamed = self._session._jsparkSession.internalCreateDataFrame(  # noqa: SLF001
-            exchange.execute(),
-            frame._jdf.schema(),  # noqa: SLF001
-            False,  # noqa: FBT003
-        )
-        return DataFrame(streamed, self._session)
+        with _in_words():
+            frame = rows.repartitionById(partitions, "target")
+            plan = _find_exchange(frame._jdf.queryExecution().executedPlan())  # noqa: SLF001
+            exchange = plan.copy(
+                plan.outputPartitioning(),
+                plan.child(),
+                plan.shuffleOrigin(),
+                plan.advisoryPartitionSize(),
+                True,  # noqa: FBT003  (Scala's copy takes its fields by position)
+            )
+            streamed = self._session._jsparkSession.internalCreateDataFrame(  # noqa: SLF001
+                exchange.execute(),
+                frame._jdf.schema(),  # noqa: SLF001
+                False,  # noqa: FBT003
+            )
+            return DataFrame(streamed, self._session)
 
     def run(self, rows: DataFrame) -> None:
         """Run the job that makes ``rows`` and drop them; blocks until it ended."""
-        try:
+        with _in_words():
             rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001
-        except PySparkException as error:  # what pyspark makes of Java's exceptions that it knows
-            raise SparkRefused(explain(str(error))) from None
-        except Py4JJavaError as error:
-            raise SparkRefused(_said(error)) from None
-        except Py4JError:
-            raise SparkRefused("the JVM of the Spark driver does not answer any more") from None
 
     def cancel(self, group: str) -> None:
         """Cancel the jobs of ``group``, those that are yet to come too."""
@@ -116,6 +120,19 @@ def _find_exchange(plan: Any) -> Any:
             )
         node = children.head()
     return node
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Let what Spark raises come out as SparkRefused."""
+    try:
+        yield
+    except PySparkException as error:  # what pyspark makes of Java's exceptions that it knows
+        raise SparkRefused(explain(str(error))) from None
+    except Py4JJavaError as error:
+        raise SparkRefused(_said(error)) from None
+    except (Py4JError, OSError):
+        raise SparkRefused("the JVM of the Spark driver does not answer any more") from None
 
 
 def _said(error: Py4JJavaError) -> str:
