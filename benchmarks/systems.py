@@ -87,7 +87,7 @@ SYSTEMS: Final[Mapping[str, System]] = {
             {STATELESS: Sizes(200_000, 1_700_000), KEYED: Sizes(200_000, 1_200_000)},
             {
                 STATELESS: ("--bundle-size", "10000", "--bundle-time", "1000"),
-                KEYED: ("--bundle-size", "2000000", "--bundle-time", "120000"),
+                KEYED: ("--bundle-size", "300000", "--bundle-time", "60000"),
             },
         ),
     )
