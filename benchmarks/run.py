@@ -20,7 +20,7 @@ _ROUNDS = 3
 def main() -> int:
     """Measure, print the table, save the figures; 1 if a system could not be measured."""
     arguments = _arguments()
-    console = Console()
+    console = Console(width=max(100, Console().width))
     systems = _systems(arguments, console)
     measurements: list[Measurement] = []
     failures = 0
