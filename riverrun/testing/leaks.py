@@ -4,6 +4,7 @@
     ... run jobs ...
     assert not leaks_since(before, session)
 
+Folders are looked for in Python's temporary folder: give tests one of their own where others use it too.
 What Spark keeps for its next job is no leak: the Python daemon, and workers that host no task.
 """
 
@@ -21,7 +22,7 @@ import psutil
 from riverrun.testing import processes
 
 _LOOK_S: Final = 0.05
-_FOLDERS: Final = ("riverrun-*", "spark-*", "blockmgr-*")
+_FOLDERS: Final = ("riverrun-*", "spark-*", "blockmgr-*", ".*.sock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,17 @@ class Snapshot:
     spark_jobs: frozenset[str]
 
     @staticmethod
-    def take(mark: str, session: Any = None) -> Snapshot:
+    def take(mark: str, session: Any = None, *, daemons: bool = False) -> Snapshot:
         """Look now.
 
         Args:
             mark: of the processes to look at, from ``processes.mark_descendants``.
             session: the Spark session whose jobs count; ``None``: there is none.
+            daemons: also count what Spark keeps for its next job; for a Spark that was stopped.
         """
         return Snapshot(
             mark=mark,
-            processes=_processes(mark),
+            processes=_processes(mark, daemons=daemons),
             threads=frozenset(
                 f"thread {thread.name} ({thread.ident})" for thread in threading.enumerate()
             ),
@@ -65,21 +67,27 @@ class Snapshot:
         )
 
 
-def leaks_since(before: Snapshot, session: Any = None, *, patience_s: float = 5.0) -> list[str]:
-    """What was left behind since ``before``, after giving it ``patience_s`` to go away."""
+def leaks_since(
+    before: Snapshot, session: Any = None, *, daemons: bool = False, patience_s: float = 5.0
+) -> list[str]:
+    """What was left behind since ``before``, after giving it ``patience_s`` to go away.
+
+    ``session`` and ``daemons`` as for ``Snapshot.take``.
+    """
     deadline = time.monotonic() + patience_s
-    while left := Snapshot.take(before.mark, session).more_than(before):
+    while left := Snapshot.take(before.mark, session, daemons=daemons).more_than(before):
         if time.monotonic() >= deadline:
             return left
         time.sleep(_LOOK_S)
     return []
 
 
-def _processes(mark: str) -> frozenset[str]:
+def _processes(mark: str, *, daemons: bool) -> frozenset[str]:
     return frozenset(
         processes.describe(process)
         for process in processes.marked(mark)
-        if not processes.is_daemon(process)
+        if daemons
+        or not processes.is_daemon(process)
         or (processes.is_worker(process) and processes.is_working(process))
     )
 
@@ -95,7 +103,11 @@ def _listening() -> frozenset[str]:
 
 def _folders() -> frozenset[str]:
     root = Path(tempfile.gettempdir())
-    return frozenset(f"folder {path}" for form in _FOLDERS for path in root.glob(form))
+    return frozenset(
+        f"left in the temporary folder: {path.name}"
+        for form in _FOLDERS
+        for path in root.glob(form)
+    )
 
 
 def _spark_jobs(session: Any) -> frozenset[str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +75,14 @@ def no_leaks(warm_session: Any) -> Iterator[None]:
 
 
 @pytest.fixture
+def nothing_left() -> Iterator[None]:
+    """For tests with applications of their own: after the test all their processes and files are gone."""
+    before = Snapshot.take(MARK, daemons=True)
+    yield
+    assert leaks_since(before, daemons=True, patience_s=15.0) == []
+
+
+@pytest.fixture
 def make_env(warm_session: Any, no_leaks: None) -> Iterator[MakeEnv]:
     """``make_env(parallelism=1, **config)``: an environment on the shared session."""
     made: list[StreamExecutionEnvironment] = []
@@ -114,6 +126,32 @@ def assert_no_java(text: str) -> None:
     """A message for people names no class of Java's and no file of Spark's."""
     for word in ("py4j", "java.", "org.apache", "pyspark", "\tat "):
         assert word not in text
+
+
+def start_script(
+    folder: Path, script: str, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Run a program of its own, as a user does: ``python script.py`` in ``folder``."""
+    path = folder / "script.py"
+    path.write_text(textwrap.dedent(script))
+    return subprocess.Popen(
+        [sys.executable, "script.py"],
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_script(
+    folder: Path, script: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of its own to its end; fails when it does, with what it said."""
+    program = start_script(folder, script, env)
+    out, err = program.communicate(timeout=150)
+    assert program.returncode == 0, f"exit code {program.returncode}\n{out}\n{err}"
+    return subprocess.CompletedProcess(program.args, program.returncode, out, err)
 
 
 def pids(client: JobClient) -> dict[tuple[str, int], int]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import IO, Any, Final
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 _CHATTER: Final = (
     "WARNING: Using incubator modules:",
@@ -48,6 +51,20 @@ def launch(settings: dict[str, str]) -> None:
     ).start()
 
 
+def stop(session: SparkSession) -> None:
+    """Stop the Spark of ``session``, also when its JVM is gone already."""
+    gone = (Py4JError, OSError)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Spark warns of a JVM that does not answer
+        with suppress(*gone):
+            session.sparkContext.stop()
+        with suppress(*gone):
+            # Again: the first call gives up half-way where the JVM refuses the connection.
+            session.stop()
+    SparkSession._instantiatedSession = None  # noqa: SLF001
+    SparkSession._activeSession = None  # noqa: SLF001
+
+
 def shut_down() -> None:
     """End the JVM that ``launch`` started, if it did; Spark must be stopped before."""
     gateway, _Launched.gateway = _Launched.gateway, None
@@ -56,7 +73,7 @@ def shut_down() -> None:
     if SparkContext._gateway is gateway:  # noqa: SLF001
         SparkContext._gateway = None  # noqa: SLF001
         SparkContext._jvm = None  # noqa: SLF001
-    with suppress(OSError):
+    with suppress(OSError, Py4JError):
         gateway.shutdown()
     process: subprocess.Popen[bytes] = gateway.proc
     if process.stdin is not None:

@@ -95,8 +95,7 @@ class _Application:
             return
         self._ended = True
         _Application.current = None
-        if not self.stopped:
-            self._session.stop()
+        gateway.stop(self._session)
         gateway.shut_down()
         shutil.rmtree(self._scratch, ignore_errors=True)
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
+import socket
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -42,8 +45,25 @@ def preload() -> None:
     gc.freeze()
 
 
+def quietly(host: Callable[[socket.socket, bool], int]) -> Callable[[socket.socket, bool], int]:
+    """Let a worker that Spark does not need any more go without a word.
+
+    Spark closes the socket of a worker that was idle for a minute. The worker then fails to flush it, and
+    would print that on the user's console.
+    """
+
+    def hosted(sock: socket.socket, authenticated: bool) -> int:  # noqa: FBT001  (as Spark calls it)
+        try:
+            return host(sock, authenticated)
+        except BrokenPipeError:
+            os._exit(0)
+
+    return hosted
+
+
 if __name__ == "__main__":
-    from pyspark.daemon import manager
+    from pyspark import daemon
 
     preload()
-    manager()
+    daemon.worker = quietly(daemon.worker)
+    daemon.manager()
