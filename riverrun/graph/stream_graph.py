@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from riverrun.core.errors import ProgramError
 from riverrun.graph.partitioning import Forward, Partitioning, Rebalance
-from riverrun.graph.specs import OperatorSpec, SinkSpec, SourceSpec
+from riverrun.graph.specs import FilterSpec, OperatorSpec, ReduceSpec, SinkSpec, SourceSpec
 from riverrun.graph.transformations import Chaining, Transformation
 from riverrun.graph.upstream import Feed, feeds_of, in_program_order
+from riverrun.serde.runs import columns_pay
 from riverrun.serde.type_info import TypeInformation
 
 DEFAULT_SLOT_SHARING_GROUP: Final = "default"
@@ -47,8 +48,22 @@ class StreamNode:
     buffer_timeout_ms: int
     output_type: TypeInformation | None = None
     enforce_type: bool = False
+    type_declared: bool = False
+    """Whether the user declared ``output_type``, here or at the operator that it comes from."""
+
     key_selector: Callable[[Any], Any] | None = None
     key_type: TypeInformation | None = None
+
+    @property
+    def wire_type(self) -> TypeInformation | None:
+        """The type by which records are encoded on their way to another task; ``None``: pickled.
+
+        A declared type is always used. One that was only inferred is used where columns are cheaper
+        than pickle (see ``columns_pay``).
+        """
+        if self.output_type is None or self.type_declared or columns_pay(self.output_type):
+            return self.output_type
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +180,16 @@ def _node(
         buffer_timeout_ms=settings.buffer_timeout_ms if timeout is None else timeout,
         output_type=transformation.output_type,
         enforce_type=transformation.enforce_type,
+        type_declared=transformation.enforce_type or _inherits_declared(transformation, inputs),
         key_selector=transformation.key_selector,
         key_type=transformation.key_type,
+    )
+
+
+def _inherits_declared(transformation: Transformation, inputs: Sequence[StreamNode]) -> bool:
+    """Whether the operator passes records of a declared type on as they are, or as others of that type."""
+    return isinstance(transformation.spec, FilterSpec | ReduceSpec) and any(
+        node.type_declared for node in inputs
     )
 
 
@@ -243,7 +266,7 @@ def _edge(feed: Feed, source: StreamNode, target: StreamNode) -> StreamEdge:
         partitioning=partitioning,
         tag=feed.tag,
         input_index=feed.input_index,
-        type_info=source.output_type if feed.tag is None else feed.side_type,
+        type_info=source.wire_type if feed.tag is None else feed.side_type,
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from riverrun.api.resolve import key_callable, reduce_callable
 from riverrun.graph.specs import ReduceSpec
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.operator import Emit, OperatorContext
-
-_ABSENT: Final = object()
 
 
 class ReduceOperator(FunctionOperator):
@@ -32,13 +30,16 @@ class ReduceOperator(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         key_of, reduce, state = self._key, self._reduce, self._values
-        get = state.get
         out: list[Any] = []
         append = out.append
         for value in values:
             key = key_of(value)
-            before = get(key, _ABSENT)
-            after = value if before is _ABSENT else reduce(before, value)
+            try:  # costs nothing unless the key is new; asking first costs a call per record
+                before = state[key]
+            except KeyError:
+                after = value
+            else:
+                after = reduce(before, value)
             state[key] = after
             append(after)
         if not self._final_only:

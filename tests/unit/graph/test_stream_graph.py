@@ -12,6 +12,7 @@ from riverrun.graph.partitioning import (
     Rescale,
     Shuffle,
 )
+from riverrun.graph.specs import ReduceSpec
 from riverrun.graph.stream_graph import (
     StreamGraph,
     StreamGraphSettings,
@@ -19,6 +20,7 @@ from riverrun.graph.stream_graph import (
     default_max_parallelism,
 )
 from riverrun.serde.type_info import TypeInformation
+from riverrun.serde.types import Types
 from tests.unit.graph.conftest import Program, partition, same, side, union
 
 
@@ -167,6 +169,7 @@ class TestUnionsAndSideOutputs:
     def test_a_side_output_lands_on_the_edge_with_its_own_type(self, program: Program) -> None:
         main, late = SomeType(), SomeType()
         process = program.map("p", program.source("a"), output_type=main)
+        process.enforce_type = True
         program.map("main", process)
         program.map("late", side(process, "late", output_type=late))
 
@@ -304,3 +307,34 @@ def test_a_program_deeper_than_the_recursion_limit_compiles(program: Program) ->
     graph = build_stream_graph([stream], program.settings)
 
     assert len(graph.nodes) == 3001
+
+
+class TestTypesOnTheWire:
+    def test_a_declared_type_is_used_also_behind_a_reduce_that_hands_it_on(
+        self, program: Program
+    ) -> None:
+        pairs = Types.TUPLE([Types.STRING(), Types.LONG()])
+        declared = program.map("m", program.source("a"), output_type=pairs)
+        declared.enforce_type = True
+        reduced = program.add(ReduceSpec(max), "r", declared, output_type=pairs)
+        program.map("end", reduced)
+
+        graph = program.stream_graph()
+
+        assert [edge.type_info for edge in graph.out_edges(declared.id)] == [pairs]
+        assert [edge.type_info for edge in graph.out_edges(reduced.id)] == [pairs]
+
+    def test_an_inferred_type_is_used_where_columns_are_cheaper_than_pickle(
+        self, program: Program
+    ) -> None:
+        rows = Types.ROW([Types.LONG()])
+        as_rows = program.map("rows", program.source("a"), output_type=rows)
+        as_pairs = program.map(
+            "pairs", as_rows, output_type=Types.TUPLE([Types.LONG(), Types.LONG()])
+        )
+        program.map("end", as_pairs)
+
+        graph = program.stream_graph()
+
+        assert [edge.type_info for edge in graph.out_edges(as_rows.id)] == [rows]
+        assert [edge.type_info for edge in graph.out_edges(as_pairs.id)] == [None]
