@@ -136,8 +136,8 @@ def _screen(board: Scoreboard, parallelism: int) -> RenderableType:
         bar = ProgressBar(total=most, completed=cents, width=30)
         table.add_row(customer, f"{board.counts[customer]:,}", f"{cents / 100:,.2f}", bar)
     figures = Text(
-        f"{board.updates:,} of {board.expected:,} records   {board.rate():,.0f} records/s   "
-        f"end-to-end latency p50 {board.latency(0.5):.1f} ms, p99 {board.latency(0.99):.1f} ms",
+        f"{board.updates:,} of {board.expected:,} records   {board.rate():,.0f} records/s\n"
+        f"end-to-end latency   p50 {board.latency(0.5):.1f} ms   p99 {board.latency(0.99):.1f} ms",
         style="bold",
     )
     progress = ProgressBar(total=max(1, board.expected), completed=board.updates, width=80)

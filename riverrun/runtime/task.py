@@ -25,9 +25,11 @@ from riverrun.protocol.elements import (
     Watermark,
     WatermarkStatus,
 )
+from riverrun.protocol.frames import FrameError
 from riverrun.runtime.buffers import Producer
 from riverrun.runtime.chain import Chain, ClientRuns
 from riverrun.runtime.context import TaskRuntimeContext
+from riverrun.runtime.failures import operator_failed
 from riverrun.runtime.inputs import InputChannel, Inputs
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.runtime.pacing import Pacer
@@ -183,7 +185,12 @@ class Task:
         return True
 
     def _read_inputs(self) -> bool:
-        taken = self._inputs.take(self._pacer.limit)
+        try:
+            taken = self._inputs.take(self._pacer.limit)
+        except FrameError:
+            raise
+        except Exception as error:  # values are made here: a user's class may refuse to be
+            raise operator_failed(self._chain.head.name, error) from error
         if taken is None:
             return False
         start = self._clock.monotonic()

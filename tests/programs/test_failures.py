@@ -105,6 +105,30 @@ def test_an_exception_in_a_source_fails_the_job(make_env: MakeEnv) -> None:
         run(env.add_source(broken, "broken source"))
 
 
+class Sealed:
+    """Can be sent, but not opened."""
+
+    def __init__(self, content: int) -> None:
+        self.content = content
+
+    def __getstate__(self) -> dict[str, int]:
+        return {"content": self.content}
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        raise ValueError(f"cannot be opened: {state['content']}")
+
+
+def test_an_exception_while_a_record_is_deserialized_names_the_operator(make_env: MakeEnv) -> None:
+    env = make_env(parallelism=2)
+
+    with pytest.raises(JobFailed, match="cannot be opened: 7") as caught:
+        run(env.from_collection([7]).map(Sealed).rebalance().map(lambda v: 1).name("reader"))
+
+    assert caught.value.failure.operator == "reader"
+    assert "__setstate__" in caught.value.failure.traceback
+    no_engine_in(str(caught.value))
+
+
 def test_a_key_that_cannot_be_hashed_says_what_keys_may_be(make_env: MakeEnv) -> None:
     env = make_env(parallelism=2)
 

@@ -13,7 +13,7 @@ from riverrun.cli.script import FAILED
 Seconds = Annotated[float, typer.Option(min=1, help="How long the stream of payments lasts.")]
 Rate = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Payments per second; as many as fit if not set."),
+    typer.Option(metavar="N", min=1, help="Payments per second; 20,000 if not set."),
 ]
 Subtasks = Annotated[int, typer.Option("--parallelism", "-p", min=1, help="Subtasks per operator.")]
 
