@@ -32,6 +32,7 @@ _SHOWN: Final = 8
 _RATE: Final = 20_000.0
 _WINDOW: Final = 20_000
 _REFRESH_S: Final = 0.25
+_WIDTH: Final = 75
 
 Spend = tuple[str, int, int]
 """Customer, amount in cents, when the transaction was made (nanoseconds since the epoch)."""
@@ -140,7 +141,10 @@ def _screen(board: Scoreboard, parallelism: int) -> RenderableType:
         f"end-to-end latency   p50 {board.latency(0.5):.1f} ms   p99 {board.latency(0.99):.1f} ms",
         style="bold",
     )
-    progress = ProgressBar(total=max(1, board.expected), completed=board.updates, width=80)
+    progress = Table.grid()
+    progress.add_row(
+        ProgressBar(total=max(1, board.expected), completed=board.updates, width=_WIDTH)
+    )
     return Group(table, progress, figures)
 
 

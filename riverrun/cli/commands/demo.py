@@ -19,7 +19,7 @@ Subtasks = Annotated[int, typer.Option("--parallelism", "-p", min=1, help="Subta
 
 
 def demo(
-    seconds: Seconds = 25,
+    seconds: Seconds = 20,
     rate: Rate = None,
     parallelism: Subtasks = 2,
     master: Master = None,

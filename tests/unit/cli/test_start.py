@@ -60,7 +60,7 @@ class TestDemo:
     ) -> None:
         CliRunner().invoke(app, ["demo"])
 
-        assert calls == [{"seconds": 25, "rate": None, "parallelism": 2, "master": None}]
+        assert calls == [{"seconds": 20, "rate": None, "parallelism": 2, "master": None}]
 
     def test_wrong_totals_are_a_failure(self, calls: list[dict[str, Any]]) -> None:
         assert CliRunner().invoke(app, ["demo", "--seconds", "200"]).exit_code == 1
