@@ -87,7 +87,7 @@ class TaskConnection(asyncio.Protocol):
         self._on_loop(self._close)
 
     def abort(self) -> None:
-        self._on_loop(self._drop, "the JobMaster dropped the connection")
+        self._on_loop(self._drop, "the JobMaster dropped the connection", logging.DEBUG)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # asyncio hands stream protocols a Transport; its signature says only the base class.
@@ -185,10 +185,10 @@ class TaskConnection(asyncio.Protocol):
             self._why_closed = "the JobMaster closed the connection"
             self._transport.close()
 
-    def _drop(self, why: str) -> None:
+    def _drop(self, why: str, level: int = logging.WARNING) -> None:
         if self._phase is _Phase.CLOSED or self._transport is None:
             return
-        log.warning("control connection dropped job=%s reason=%s", self._name or "?", why)
+        log.log(level, "control connection dropped job=%s reason=%s", self._name or "?", why)
         self._why_closed = why
         self._phase = _Phase.CLOSED
         self._transport.abort()
