@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 import threading
+import types
 from typing import Any
 
+import psutil
 import pytest
 
 from riverrun.api.functions import MapFunction
@@ -125,3 +127,42 @@ def test_a_huge_message_of_an_exception_is_shortened(make_env: MakeEnv) -> None:
         env.execute("talker")
     assert caught.value.failure.operator == "talker"
     assert len(str(caught.value)) < 100_000
+
+
+def test_a_worker_that_is_stopped_is_given_up_and_ends(make_env: MakeEnv, figure: Figure) -> None:
+    env = make_env(parallelism=1, config={"riverrun.heartbeat.timeout": "3 s"})
+    sums(endless(env, 100.0)).add_sink(lambda v: None)
+    client = env.execute_async("stopped")
+    wait_until(lambda: "sums" in str(client.get_metrics()), what="the first metrics")
+    pid = next(pid for (task, _), pid in pids(client).items() if "sums" in task)
+
+    watch = Stopwatch()
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(JobFailed, match=rf"WorkerLost: the Python worker \(pid {pid} on"):
+        client.get_job_execution_result().result(30)
+
+    figure("stop of a worker to FAILED with a heartbeat timeout of 3 s", watch.seconds, "s")
+    wait_until(lambda: not psutil.pid_exists(pid), what="the stopped worker ended")
+
+
+def test_workers_that_cannot_reach_the_job_master_say_so(make_env: MakeEnv) -> None:
+    env = make_env(parallelism=1, config={"riverrun.control.host": "nowhere.invalid"})
+    env.from_collection([1]).add_sink(lambda v: None)
+
+    with pytest.raises(JobFailed, match=r"no JobMaster at .*nowhere\.invalid") as caught:
+        env.execute("unreachable")
+    assert_no_java(str(caught.value))
+
+
+def test_a_module_that_workers_do_not_have_is_named(
+    make_env: MakeEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = types.ModuleType("only_here")
+    exec("def same(value):\n    return value\n", module.__dict__)
+    monkeypatch.setitem(sys.modules, "only_here", module)
+    env = make_env(parallelism=1)
+    env.from_collection([1]).map(module.same).add_sink(lambda v: None)
+
+    with pytest.raises(JobFailed, match="No module named 'only_here'") as caught:
+        env.execute("no module")
+    assert_no_java(str(caught.value))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.spark.conftest import MakeEnv
+from tests.spark.conftest import MakeEnv, run_script
 
 pytestmark = pytest.mark.spark
 
@@ -44,13 +43,10 @@ env.execute("prints")
 """
 
 
-def test_what_a_worker_prints_is_on_the_console_and_nothing_else(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(_SCRIPT)
-
-    done = subprocess.run(
-        [sys.executable, str(script)], check=True, capture_output=True, text=True, timeout=120
-    )
+def test_a_script_that_never_closes_its_environment_prints_what_its_workers_do_and_leaves_nothing(
+    tmp_path: Path, nothing_left: None
+) -> None:
+    done = run_script(tmp_path, _SCRIPT)
 
     assert done.stdout == "1\n2\n"
     assert sorted(done.stderr.splitlines()) == ["said by a worker 1", "said by a worker 2"]

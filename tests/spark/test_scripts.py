@@ -11,6 +11,7 @@ from tests.spark.conftest import run_script
 pytestmark = pytest.mark.spark
 
 _WITH_HELPER = """
+from riverrun.connectors.datagen import DataGeneratorSource
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from helper import Price, doubled
 
@@ -19,6 +20,12 @@ env.set_parallelism(2)
 stream = env.from_collection([Price(1), Price(2), Price(3)]).rebalance().map(doubled)
 with stream.execute_and_collect() as results:
     print(sorted(price.amount for price in results))
+
+stream = env.from_source(DataGeneratorSource(Price), None, "endless")
+stream.rebalance().map(doubled).add_sink(lambda price: None)
+client = env.execute_async()
+while client.get_job_status().result().value != "RUNNING":
+    pass
 """
 
 _HELPER = """
@@ -34,7 +41,7 @@ def doubled(price):
 """
 
 
-def test_functions_and_classes_of_a_module_beside_the_script_work(
+def test_modules_beside_the_script_work_and_its_end_takes_its_running_job_down(
     tmp_path: Path, nothing_left: None
 ) -> None:
     (tmp_path / "helper.py").write_text(_HELPER)
@@ -43,44 +50,6 @@ def test_functions_and_classes_of_a_module_beside_the_script_work(
     done = run_script(tmp_path, _WITH_HELPER)
 
     assert done.stdout == "[2, 4, 6]\n"
-
-
-def test_a_script_that_never_closes_its_environment_leaves_nothing(
-    tmp_path: Path, nothing_left: None
-) -> None:
-    done = run_script(
-        tmp_path,
-        """
-        from riverrun.datastream.environment import StreamExecutionEnvironment
-
-        env = StreamExecutionEnvironment.get_execution_environment({"riverrun.master": "local[2]"})
-        env.set_parallelism(1)
-        env.from_collection([1]).print()
-        env.execute()
-        """,
-    )
-
-    assert done.stdout == "1\n"
-    assert done.stderr == ""
-
-
-def test_a_script_that_ends_while_its_job_runs_takes_the_job_down(
-    tmp_path: Path, nothing_left: None
-) -> None:
-    run_script(
-        tmp_path,
-        """
-        from riverrun.connectors.datagen import DataGeneratorSource
-        from riverrun.datastream.environment import StreamExecutionEnvironment
-
-        env = StreamExecutionEnvironment.get_execution_environment({"riverrun.master": "local[2]"})
-        stream = env.from_source(DataGeneratorSource(lambda i: i), None, "endless")
-        stream.rebalance().map(lambda x: x).add_sink(lambda x: None)
-        client = env.execute_async()
-        while client.get_job_status().result().value != "RUNNING":
-            pass
-        """,
-    )
 
 
 def test_closing_an_environment_ends_the_spark_that_it_started(
@@ -102,20 +71,19 @@ def test_closing_an_environment_ends_the_spark_that_it_started(
             return 1 / value
 
         before = Snapshot.take(os.environ[MARK], daemons=True)
-        for _ in range(2):
-            first, second = environment(), environment()
-            for env, value in ((first, 1), (second, 0), (first, 2)):
-                env.from_collection([value]).rebalance().map(inverse).print()
-                try:
-                    env.execute()
-                except Exception as error:
-                    print(type(error).__name__)
-            first.close()
-            second.from_collection([4]).map(inverse).print()
-            second.execute()  # closing the first environment left Spark to the second
-            second.close()
-            assert leaks_since(before, daemons=True) == []
+        first, second = environment(), environment()
+        for env, value in ((first, 1), (second, 0), (first, 2)):
+            env.from_collection([value]).rebalance().map(inverse).print()
+            try:
+                env.execute()
+            except Exception as error:
+                print(type(error).__name__)
+        first.close()
+        second.from_collection([4]).map(inverse).print()
+        second.execute()  # closing the first environment left Spark to the second
+        second.close()
+        assert leaks_since(before, daemons=True) == []
         """,
     )
 
-    assert done.stdout.splitlines() == ["1.0", "JobFailed", "0.5", "0.25"] * 2
+    assert done.stdout.splitlines() == ["1.0", "JobFailed", "0.5", "0.25"]

@@ -3,105 +3,62 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from riverrun.datastream.environment import StreamExecutionEnvironment
-from tests.spark.conftest import run_script
+from riverrun.testing.leaks import Snapshot, leaks_since
+from tests.spark.conftest import MARK, run_script
 
 pytestmark = pytest.mark.spark
 
-_OWN_SESSION = """
-import json, os, sys
+# Settings are per application, so each part has a Spark of its own in this program.
+_PROGRAM = """
+import json, os, sys, time
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.spark.driver.settings import Kind, SETTINGS
 
-def session(**more):
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    for key, value in more.items():
-        builder = builder.config(key.replace("__", "."), value)
-    return builder.getOrCreate()
+NEEDED = {s.key: s.value for s in SETTINGS if s.kind is Kind.CONTEXT}
 
-def needed():
-    return {s.key.replace(".", "__"): s.value for s in SETTINGS if s.kind is Kind.CONTEXT}
+def session(settings):
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
 
 def environment(spark):
     env = StreamExecutionEnvironment.get_execution_environment(spark=spark)
     env.set_parallelism(2)
     return env
-"""
 
+def say(part, **facts):
+    print(json.dumps([part, facts]))
 
-def test_a_session_with_spark_s_defaults_is_refused_with_every_setting(
-    tmp_path: Path, nothing_left: None
-) -> None:
-    done = run_script(
-        tmp_path,
-        _OWN_SESSION
-        + """
-spark = session()
+def refusal(part, env):
+    began = time.monotonic()
+    try:
+        env.execute()
+    except Exception as error:
+        seconds = time.monotonic() - began
+        say(part, kind=type(error).__name__, message=str(error), seconds=seconds)
+    env.close()
+
+spark = session({})
 env = environment(spark)
 env.from_collection([1]).print()
-try:
-    env.execute()
-except Exception as error:
-    print(json.dumps([type(error).__name__, str(error)]))
-assert spark.range(3).count() == 3
+refusal("defaults", env)
+say("defaults serve the user", count=spark.range(3).count())
 spark.stop()
-""",
-    )
 
-    kind, message = json.loads(done.stdout.splitlines()[-1])
-    assert kind == "SettingsDoNotServe"
-    for line in (
-        "spark.python.udf.pipelined.enabled is not set (Spark's default: false), needed: true",
-        "spark.buffer.size is not set (Spark's default: 65536), needed: at most 4096",
-        "spark.shuffle.streaming.networkBufferMaxWaitTimeMs is not set (Spark's default: 50)",
-        "river spark-conf",
-    ):
-        assert line in message
-
-
-def test_a_job_without_room_is_refused_with_the_figures(tmp_path: Path, nothing_left: None) -> None:
-    done = run_script(
-        tmp_path,
-        _OWN_SESSION
-        + """
-import time
-spark = session(**needed(), spark__task__cpus="1")
+spark = session(NEEDED | {"spark.task.cpus": "1"})
 env = environment(spark)
 env.from_sequence(1, 3).rebalance().map(lambda x: x).rebalance().map(lambda x: x).print()
-began = time.monotonic()
-try:
-    env.execute()
-except Exception as error:
-    print(json.dumps([type(error).__name__, str(error), time.monotonic() - began]))
-env.close()
+refusal("slots", env)
 spark.stop()
-""",
-    )
 
-    kind, message, seconds = json.loads(done.stdout.splitlines()[-1])
-    assert kind == "TooFewSlots"
-    assert "needs 6 task slots" in message
-    assert "has 2" in message
-    assert "spark.task.cpus is 1" in message
-    assert "0.330" in message
-    assert seconds < 20
-
-
-def test_a_session_of_the_user_s_serves_and_keeps_its_own_sql_settings(
-    tmp_path: Path, nothing_left: None
-) -> None:
-    done = run_script(
-        tmp_path,
-        _OWN_SESSION
-        + """
-spark = session(**needed(), spark__task__cpus="0.1")
 def state():
     context = spark.sparkContext
     return {
@@ -110,30 +67,74 @@ def state():
         "job group": context.getLocalProperty("spark.jobGroup.id"),
         "batch": context.getLocalProperty("spark.sql.execution.arrow.maxRecordsPerBatch"),
         "active": SparkSession.getActiveSession()._jsparkSession.sessionUUID(),
+        "adaptive": spark.conf.get("spark.sql.adaptive.enabled"),
     }
+
+spark = session(NEEDED | {"spark.task.cpus": "0.1"})
 before = state()
 env = environment(spark)
-stream = env.from_sequence(1, 100_000).rebalance().map(lambda x: x % 10).key_by(lambda x: x).sum()
+stream = (
+    env.from_sequence(1, 50_000)
+    .rebalance()
+    .map(lambda x: (x % 10, 1))
+    .key_by(lambda v: v[0])
+    .reduce(lambda a, b: (a[0], a[1] + b[1]))
+)
 with stream.execute_and_collect() as results:
-    last = {}
-    for value in results:
-        last[value % 9] = value
-    print(json.dumps(len(last)))
+    say("served", counts=sorted(dict(results).items()))
 env.from_collection([1]).map(lambda x: 1 / 0).print()
-try:
-    env.execute()
-except Exception as error:
-    print(type(error).__name__)
-env.close()
-assert state() == before, (state(), before)
-assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
-assert spark.range(1000).repartition(4).count() == 1000
-print("unchanged")
+refusal("failed", env)
+say("unchanged", before=before, after=state())
+say("still serves the user", count=spark.range(1000).repartition(4).count())
 spark.stop()
-""",
-    )
+"""
 
-    assert done.stdout.splitlines()[-2:] == ["JobFailed", "unchanged"]
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the program said, by part."""
+    before = Snapshot.take(MARK, daemons=True)
+    done = run_script(tmp_path_factory.mktemp("settings"), _PROGRAM)
+    assert leaks_since(before, daemons=True, patience_s=15.0) == []
+    return dict(json.loads(line) for line in done.stdout.splitlines())
+
+
+def test_a_session_with_spark_s_defaults_is_refused_with_every_setting(
+    said: dict[str, Any],
+) -> None:
+    refused = said["defaults"]
+
+    assert refused["kind"] == "SettingsDoNotServe"
+    for line in (
+        "spark.python.udf.pipelined.enabled is not set (Spark's default: false), needed: true",
+        "spark.buffer.size is not set (Spark's default: 65536), needed: at most 4096",
+        "spark.shuffle.streaming.networkBufferMaxWaitTimeMs is not set (Spark's default: 50)",
+        "river spark-conf",
+    ):
+        assert line in refused["message"]
+    assert said["defaults serve the user"]["count"] == 3
+
+
+def test_a_job_without_room_is_refused_with_the_figures(said: dict[str, Any]) -> None:
+    refused = said["slots"]
+
+    assert refused["kind"] == "TooFewSlots"
+    for figure in ("needs 6 task slots", "has 2", "spark.task.cpus is 1", "0.330 would make room"):
+        assert figure in refused["message"]
+    assert refused["seconds"] < 20
+
+
+def test_a_session_with_the_right_settings_serves_jobs_of_several_layers(
+    said: dict[str, Any],
+) -> None:
+    assert said["served"]["counts"] == [[key, 5000] for key in range(10)]
+
+
+def test_jobs_change_nothing_in_the_user_s_session(said: dict[str, Any]) -> None:
+    assert said["failed"]["kind"] == "JobFailed"
+    assert said["unchanged"]["before"] == said["unchanged"]["after"]
+    assert said["unchanged"]["before"]["adaptive"] == "true"
+    assert said["still serves the user"]["count"] == 1000
 
 
 def test_an_environment_without_a_session_uses_the_one_that_runs(warm_session: Any) -> None:

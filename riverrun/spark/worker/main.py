@@ -55,6 +55,7 @@ from riverrun.spark.worker.reporter import MetricsReporter
 from riverrun.spark.worker.rows import empty_batch
 from riverrun.spark.worker.task_shell import TaskShell
 
+_CONNECT_S: Final = 30.0
 _GOODBYE_S: Final = 2.0
 _LEAVING: Final = (GeneratorExit, TaskCanceled, SendCanceled)
 """What makes a task leave that did not fail itself."""
@@ -135,11 +136,15 @@ class _Host:
             pid=os.getpid(),
             host=socket.gethostname(),
         )
+        switch = DeadManSwitch()
+        switch.press(_CONNECT_S + to_millis(options.HEARTBEAT_TIMEOUT.get(body.config)) / 1000.0)
         try:
-            control = ControlClient.connect(body.address, body.secret, register)
+            control = ControlClient.connect(
+                body.address, body.secret, register, timeout_ms=_CONNECT_S * 1000.0
+            )
         except RegistrationRefused:
             exit_now()  # the job is ending already: nobody waits for this task
-        control.start(self._on_message, self._departure.ask, switch=DeadManSwitch())
+        control.start(self._on_message, self._departure.ask, switch=switch)
         return control
 
     def _on_message(self, message: Start | Cancel) -> None:
