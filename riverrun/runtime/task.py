@@ -212,9 +212,10 @@ class Task:
                 self._chain.measure(element)
             case EndOfInput():
                 self._advance_if(self._valve.watermark(channel.index, MAX_WATERMARK))
-            case Barrier():
-                for output in self._outputs:
-                    output.control(element)
+            case Barrier(checkpoint):
+                raise FrameError(
+                    f"barrier of checkpoint {checkpoint}: nothing in this version takes checkpoints"
+                )
             case _:
                 assert_never(element)
 
