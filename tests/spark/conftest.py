@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,7 @@ Figure = Callable[[str, float, str], None]
 MARK = processes.mark_descendants()
 # Folders of other programs on this machine must not look like ours.
 _FOLDER = tempfile.mkdtemp(prefix="tests-")
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 os.environ["TMPDIR"] = _FOLDER
 tempfile.tempdir = None
 

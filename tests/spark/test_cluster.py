@@ -36,6 +36,7 @@ env = StreamExecutionEnvironment.get_execution_environment({
     "riverrun.master": Path("master").read_text(),
     "spark.driver.host": "127.0.0.1",
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 })
 env.set_parallelism(2)
 
