@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, TypeAlias
 
-from riverrun.cluster.exceptions import failure_of
 from riverrun.cluster.links import TaskLink
 from riverrun.core.errors import Failure, InternalError
+from riverrun.core.exception_facts import failure_of
 from riverrun.protocol.control import ClientRun, Credit
 
 log = logging.getLogger(__name__)

@@ -15,6 +15,7 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, NamedTuple, TypeAlias
 
+from riverrun.core.short_repr import short_repr
 from riverrun.serde.basic_types import BasicType, BasicTypeInfo, PickledBytesTypeInfo
 from riverrun.serde.collection_types import (
     BasicArrayTypeInfo,
@@ -42,9 +43,7 @@ from riverrun.serde.time_types import (
 from riverrun.serde.transpose import columns_of
 from riverrun.serde.type_info import TypeInformation
 
-__all__ = ["TypeMismatch", "checker_for", "short_repr", "takes_none"]
-
-_REPR_LIMIT = 200
+__all__ = ["TypeMismatch", "checker_for", "takes_none"]
 
 
 class TypeMismatch(TypeError):  # noqa: N818 - the name says what happened
@@ -104,15 +103,6 @@ def checker_for(type_info: TypeInformation) -> Callable[[Sequence[Any]], None]:
             )
 
     return check
-
-
-def short_repr(value: Any) -> str:
-    """The repr of a user's value, cut to a length that fits a message."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - a user's own __repr__ must not hide the error we report
-        text = f"<a value of class {type(value).__qualname__} whose repr fails>"
-    return text if len(text) <= _REPR_LIMIT else f"{text[: _REPR_LIMIT - 3]}..."
 
 
 def takes_none(type_info: TypeInformation) -> bool:

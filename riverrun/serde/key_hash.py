@@ -58,7 +58,7 @@ from uuid import UUID
 
 import numpy as np
 
-from riverrun.serde.check import short_repr
+from riverrun.core.short_repr import short_repr
 from riverrun.serde.row import Row, sorted_by_name
 
 __all__ = ["KeyHashError", "key_group", "stable_hash"]

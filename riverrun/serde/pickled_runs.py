@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import cloudpickle
 
-from riverrun.serde.check import short_repr
+from riverrun.core.short_repr import short_repr
 from riverrun.serde.composite_types import RowTypeInfo
 from riverrun.serde.type_info import TypeInformation
 

@@ -18,7 +18,6 @@ from riverrun.cluster.accumulators import merged
 from riverrun.cluster.control_server import ControlServer
 from riverrun.cluster.delivery import ClientDelivery
 from riverrun.cluster.engine import ControlAccess, Engine
-from riverrun.cluster.exceptions import failure_of
 from riverrun.cluster.heartbeats import HeartbeatWatch
 from riverrun.cluster.job_master import events as ev
 from riverrun.cluster.job_master.decisions import (
@@ -37,6 +36,7 @@ from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.links import TaskLink
 from riverrun.core.clock import Clock, SystemClock
 from riverrun.core.errors import Failure, InternalError
+from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import JobId, Millis
 from riverrun.core.lifecycle import JobStatus
 from riverrun.core.options import COLLECT_WINDOW_BYTES

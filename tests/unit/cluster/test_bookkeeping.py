@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from riverrun.cluster.accumulators import merged
 from riverrun.cluster.engine import ControlAccess
-from riverrun.cluster.exceptions import failure_of
 from riverrun.cluster.heartbeats import HeartbeatWatch
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.core import options
+from riverrun.core.exception_facts import failure_of
 
 
 @given(gaps=st.lists(st.floats(min_value=0, max_value=20), max_size=50))
@@ -60,7 +60,7 @@ def test_a_failure_shows_the_whole_chain_of_the_users_exceptions() -> None:
     error = ValueError("outer")
     error.__cause__ = KeyError("inner")
 
-    failure = failure_of(error, "Print")
+    failure = failure_of(error, operator="Print")
 
     assert failure.headline() == "operator 'Print': ValueError: outer"
     assert "KeyError: 'inner'" in failure.traceback
