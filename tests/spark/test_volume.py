@@ -16,6 +16,7 @@ from tests.spark.conftest import MARK, Figure, MakeEnv
 pytestmark = pytest.mark.spark
 
 _COUNT = 10_000_000
+_MANY = 60_000_000
 _KEYS = 1000
 _MB = 1 << 20
 
@@ -49,12 +50,17 @@ class Sampler(threading.Thread):
         return max((late[pid] - size) / _MB for pid, size in early.items())
 
 
-def test_totals_of_ten_million_records_are_exact_and_memory_is_flat(
-    make_env: MakeEnv, figure: Figure
+@pytest.mark.parametrize(
+    "count",
+    [_COUNT, pytest.param(_MANY, marks=pytest.mark.slow)],
+    ids=["ten million", "sixty million"],
+)
+def test_totals_of_many_records_are_exact_and_memory_is_flat(
+    make_env: MakeEnv, figure: Figure, count: int
 ) -> None:
     env = make_env(parallelism=2)
-    per_key = _COUNT // _KEYS
-    source = DataGeneratorSource(lambda i: (i % _KEYS, i, 1), _COUNT)
+    per_key = count // _KEYS
+    source = DataGeneratorSource(lambda i: (i % _KEYS, i, 1), count)
     stream = (
         env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
         .key_by(lambda v: v[0])
@@ -65,12 +71,12 @@ def test_totals_of_ten_million_records_are_exact_and_memory_is_flat(
     sampler.start()
     watch = Stopwatch()
 
-    with stream.execute_and_collect("ten million") as results:
+    with stream.execute_and_collect(f"{count} records") as results:
         found: list[Any] = sorted(results)
 
     seconds = watch.seconds
     grown = sampler.growth_mb()
-    figure("ten million records: growth of the process that grew most", grown, "MB")
-    figure("ten million records through key_by and reduce", _COUNT / seconds / 1000, "thousand/s")
-    assert found == [(key, sum(range(key, _COUNT, _KEYS)), per_key) for key in range(_KEYS)]
+    figure(f"{count:,} records: growth of the process that grew most", grown, "MB")
+    figure(f"{count:,} records through key_by and reduce", count / seconds / 1000, "thousand/s")
+    assert found == [(key, sum(range(key, count, _KEYS)), per_key) for key in range(_KEYS)]
     assert grown < 150
