@@ -9,14 +9,8 @@ import secrets
 from dataclasses import dataclass
 from typing import Final, NewType
 
-KeyGroup = NewType("KeyGroup", int)
-"""A bucket of the key space, the unit in which keyed state moves."""
-
 EdgeId = NewType("EdgeId", int)
 """Number of a job edge, unique within one job graph."""
-
-SubtaskIndex = NewType("SubtaskIndex", int)
-"""Position of a subtask among its vertex's parallel copies, from 0."""
 
 Attempt = NewType("Attempt", int)
 """How often a job (and so each of its subtasks) was started before; fences the attempt before it."""
