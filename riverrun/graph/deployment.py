@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from riverrun.core.ids import Attempt, EdgeId, JobId, VertexId
 from riverrun.graph.partitioning import Partitioning
 from riverrun.graph.specs import OperatorSpec
+from riverrun.protocol.snapshots import TaskRestore
 from riverrun.serde.type_info import TypeInformation
 
 
@@ -88,6 +89,10 @@ class TaskDeployment:
     inputs: tuple[InEdge, ...]
     outputs: tuple[OutEdge, ...]
     config: Mapping[str, str] = field(default_factory=dict)
+    restore: TaskRestore | None = None
+    """What to start from; ``None``: from nothing."""
+    checkpoint_folder: str | None = None
+    """Where the job's checkpoints go; ``None``: it takes none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import msgspec
 
 from riverrun.core.errors import ExternalError, Failure
 from riverrun.core.lifecycle import TaskStatus
+from riverrun.protocol.snapshots import SnapshotTimes, SubtaskSnapshot
 
 
 class MalformedMessage(ExternalError):  # noqa: N818
@@ -92,6 +93,25 @@ class Accumulators(msgspec.Struct, frozen=True, tag=True):
     payload: bytes
 
 
+class CheckpointAcknowledged(msgspec.Struct, frozen=True, tag=True):
+    """The subtask's part of the checkpoint is written."""
+
+    checkpoint: int
+    snapshot: SubtaskSnapshot
+    times: SnapshotTimes
+
+
+class CheckpointDeclined(msgspec.Struct, frozen=True, tag=True):
+    """The subtask's part of the checkpoint could not be written; the task goes on."""
+
+    checkpoint: int
+    reason: str
+
+
+class InputOver(msgspec.Struct, frozen=True, tag=True):
+    """The task has processed all its input and waits for a checkpoint to complete before it ends."""
+
+
 class TaskEnded(msgspec.Struct, frozen=True, tag=True):
     """Last message: ``outcome`` is FINISHED, CANCELED or FAILED."""
 
@@ -127,6 +147,27 @@ class Cancel(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
+class TriggerCheckpoint(msgspec.Struct, frozen=True, tag=True):
+    """Take part in a checkpoint now: a source sends the barrier, others start at once (unaligned)."""
+
+    checkpoint: int
+    timestamp_ms: int
+    options: bytes
+    """Of the Barrier: see ``protocol.barriers``."""
+
+
+class CheckpointCompleted(msgspec.Struct, frozen=True, tag=True):
+    """The checkpoint exists: whatever waited for it may become visible."""
+
+    checkpoint: int
+
+
+class CheckpointAborted(msgspec.Struct, frozen=True, tag=True):
+    """The checkpoint will never exist: forget what belongs to it."""
+
+    checkpoint: int
+
+
 class Credit(msgspec.Struct, frozen=True, tag=True):
     """The client has taken ``bytes`` payload bytes of this task's runs."""
 
@@ -146,11 +187,24 @@ Up: TypeAlias = (
     | TaskFailed
     | ClientRun
     | Accumulators
+    | CheckpointAcknowledged
+    | CheckpointDeclined
+    | InputOver
     | TaskEnded
 )
 """Task -> JobMaster."""
 
-Down: TypeAlias = Registered | Rejected | Start | Cancel | Credit | HeartbeatAck
+Down: TypeAlias = (
+    Registered
+    | Rejected
+    | Start
+    | Cancel
+    | Credit
+    | HeartbeatAck
+    | TriggerCheckpoint
+    | CheckpointCompleted
+    | CheckpointAborted
+)
 """JobMaster -> task."""
 
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)

@@ -57,7 +57,14 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class EndOfInput:
-    """Nothing more follows on this channel."""
+    """No more records follow on this channel; barriers still may, until EndOfChannel."""
 
 
-Element: TypeAlias = Records | Watermark | WatermarkStatus | Barrier | LatencyMarker | EndOfInput
+@dataclass(frozen=True, slots=True)
+class EndOfChannel:
+    """Nothing at all follows on this channel: its producer is done."""
+
+
+Element: TypeAlias = (
+    Records | Watermark | WatermarkStatus | Barrier | LatencyMarker | EndOfInput | EndOfChannel
+)

@@ -21,6 +21,7 @@ from riverrun.core.errors import InternalError
 from riverrun.protocol.elements import (
     Barrier,
     Element,
+    EndOfChannel,
     EndOfInput,
     LatencyMarker,
     Records,
@@ -40,6 +41,7 @@ _MARKER: Final = struct.Struct("<dI")
 _ATTEMPTS: Final = 1 << 16
 
 _TAG_RECORDS, _TAG_WATERMARK, _TAG_STATUS, _TAG_BARRIER, _TAG_LATENCY, _TAG_END = range(1, 7)
+_TAG_CLOSED: Final = 7
 
 DecodeRun: TypeAlias = Callable[[int, memoryview], list[Any]]
 """Turns (codec tag, bytes of a run) into its values."""
@@ -117,6 +119,8 @@ def encode_control(element: Element) -> bytes:
             return _tagged(_TAG_LATENCY, _MARKER.pack(emitted_ms, subtask) + source.encode())
         case EndOfInput():
             return _tagged(_TAG_END, b"")
+        case EndOfChannel():
+            return _tagged(_TAG_CLOSED, b"")
         case Records():
             raise FrameError("a run of records needs its codec: use encode_records")
 
@@ -182,7 +186,9 @@ def _decode(tag: int, body: memoryview) -> EncodedRun | Element:
         return LatencyMarker(emitted_ms, bytes(body[_MARKER.size :]).decode(), subtask)
     if tag == _TAG_END:
         return EndOfInput()
-    raise FrameError(f"element tag {tag}: expected 1 to 6")
+    if tag == _TAG_CLOSED:
+        return EndOfChannel()
+    raise FrameError(f"element tag {tag}: expected 1 to 7")
 
 
 def _encoded_run(body: memoryview) -> EncodedRun:

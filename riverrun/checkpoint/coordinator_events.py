@@ -1,0 +1,165 @@
+"""What the checkpoint coordinator is told, and what it wants done: facts in, decisions out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from riverrun.checkpoint.metadata import CheckpointMetadata
+from riverrun.core.ids import SubtaskId
+from riverrun.protocol.barriers import BarrierOptions
+from riverrun.protocol.snapshots import SnapshotTimes, SubtaskSnapshot
+
+# facts
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRunning:
+    """Every subtask runs, with nothing of an earlier attempt left; periodic checkpoints may begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnded:
+    """The attempt failed, was cancelled or finished: what is pending will never complete."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """A subtask wrote its part. Late, repeated and unknown ones are the coordinator's to sort out."""
+
+    task: SubtaskId
+    checkpoint: int
+    snapshot: SubtaskSnapshot
+    times: SnapshotTimes
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A subtask could not write its part."""
+
+    task: SubtaskId
+    checkpoint: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskInputOver:
+    """A subtask processed all of its input and waits for a checkpoint to complete."""
+
+    task: SubtaskId
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskFinished:
+    """A subtask is done; it takes no part in checkpoints any more."""
+
+    task: SubtaskId
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataWritten:
+    """`_metadata` of the checkpoint is in the store."""
+
+    checkpoint: int
+    location: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFailed:
+    """`_metadata` of the checkpoint could not be written."""
+
+    checkpoint: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRequested:
+    """Somebody wants a checkpoint now; ``request`` names the wish in the answer."""
+
+    request: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimePassed:
+    """Nothing happened; something may be due."""
+
+
+CoordinatorEvent: TypeAlias = (
+    AttemptRunning
+    | AttemptEnded
+    | Acknowledged
+    | Declined
+    | SubtaskInputOver
+    | SubtaskFinished
+    | MetadataWritten
+    | MetadataFailed
+    | CheckpointRequested
+    | TimePassed
+)
+
+# decisions
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """Send TriggerCheckpoint to these subtasks."""
+
+    checkpoint: int
+    timestamp_ms: int
+    options: BarrierOptions
+    tasks: tuple[SubtaskId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMetadata:
+    """Every subtask acknowledged: write `_metadata`, then say MetadataWritten or MetadataFailed."""
+
+    metadata: CheckpointMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class TellCompleted:
+    """Send CheckpointCompleted to these subtasks."""
+
+    checkpoint: int
+    tasks: tuple[SubtaskId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TellAborted:
+    """Send CheckpointAborted to these subtasks."""
+
+    checkpoint: int
+    tasks: tuple[SubtaskId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFiles:
+    """No checkpoint needs these files any more; nobody waits for their end."""
+
+    locations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailAttempt:
+    """More checkpoints failed than are tolerated."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """The outcome of a CheckpointRequested: the checkpoint that completed, or why there is none."""
+
+    request: int
+    checkpoint: int | None
+    location: str | None
+    reason: str | None
+
+
+CoordinatorDecision: TypeAlias = (
+    Trigger | WriteMetadata | TellCompleted | TellAborted | DeleteFiles | FailAttempt | AnswerRequest
+)

@@ -1,0 +1,146 @@
+"""What a keyed state backend is: state objects for the current key, snapshots, restore.
+
+One backend serves one operator in one subtask and is called from the task thread, but for the
+background part of a snapshot (``FrozenState.write``), which runs while records go on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from riverrun.api.state import State, StateDescriptor
+from riverrun.core.clock import Clock
+from riverrun.core.errors import ProgramError
+from riverrun.protocol.snapshots import KeyedSnapshot
+from riverrun.serde.type_info import TypeInformation
+from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
+
+
+class _NoKey:
+    """Stands for the absence of a key: no record is in hand."""
+
+    def __repr__(self) -> str:
+        return "<no current key>"
+
+
+NO_KEY: Final = _NoKey()
+
+
+class NoCurrentKey(ProgramError):  # noqa: N818
+    """Keyed state was used where there is no key."""
+
+    def __init__(self, operator: str, state: str) -> None:
+        super().__init__(operator, state)
+        self.operator, self.state = operator, state
+
+    def __str__(self) -> str:
+        return (
+            f"operator {self.operator!r}: state {self.state!r} was used with no current key; keyed state "
+            f"belongs to the key of a record or timer, so use it in process_element, map or on_timer, "
+            f"not in open or close"
+        )
+
+
+class StateRefused(ProgramError):  # noqa: N818
+    """A state cannot be had as asked for: other kind, other type, or no keys; never retried."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSettings:
+    """What a backend must know about its place."""
+
+    operator: str
+    """Name, for messages."""
+    operator_id: str
+    subtask: int
+    first_group: int
+    last_group: int
+    """Inclusive: the key groups of this subtask."""
+    max_parallelism: int
+    clock: Clock
+    folder: Path
+    """A folder of this backend alone for local files; made when it is first needed."""
+    key_type: TypeInformation | None = None
+    incremental: bool = False
+    memory_bytes: int = 256 << 20
+    """What a backend that keeps state on disk may hold in memory, all in all."""
+    options: dict[str, str] = field(default_factory=dict)
+    """The job's configuration."""
+
+
+class FrozenState(Protocol):
+    """State as it was at one moment; ``write`` may run in another thread while the state changes."""
+
+    def write(self, files: SnapshotFiles) -> KeyedSnapshot:
+        """Write what the snapshot needs and the store does not have yet."""
+
+    def discard(self) -> None:
+        """Release what the freeze holds: after ``write``, or instead of it. May be called twice."""
+
+
+class KeyedStateBackend(ABC):
+    """State by (name, key, namespace), for the key groups of one subtask.
+
+    ``key`` and ``namespace`` are plain attributes because they are set once per record: the operator
+    sets ``key`` before it calls the user's function, and ``NO_KEY`` when it is done with a run.
+    """
+
+    key: Any
+    namespace: Any
+
+    @abstractmethod
+    def state(self, descriptor: StateDescriptor, *, namespaced: bool = False) -> State:
+        """The state object that ``descriptor`` describes; the same object for the same name.
+
+        With ``namespaced`` its values belong to (``key``, ``namespace``), else to ``key`` alone.
+
+        Raises:
+            StateRefused: a state of this name exists with another kind, or was restored with a type
+                that cannot become the descriptor's.
+        """
+
+    @abstractmethod
+    def keys(self, name: str) -> Iterator[Any]:
+        """Every key that has a value in the state ``name`` (pairs with the namespace if it has one)."""
+
+    @abstractmethod
+    def restore(self, snapshots: Sequence[KeyedSnapshot], files: SavedFiles, *, owned: bool) -> None:
+        """Take over the key groups of this subtask out of ``snapshots``; called first, at most once.
+
+        The snapshots may come from other key group ranges, from several subtasks and from the other
+        backend. ``owned``: the next snapshot may refer to the same shared files.
+        """
+
+    @abstractmethod
+    def freeze(self, checkpoint: int) -> FrozenState:
+        """The state now: the short, synchronous part of a snapshot."""
+
+    def checkpoint_completed(self, checkpoint: int) -> None:  # noqa: B027  (an optional hook)
+        """What ``checkpoint`` wrote can be relied on."""
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:  # noqa: B027  (an optional hook)
+        """What ``checkpoint`` wrote must not be relied on."""
+
+    @abstractmethod
+    def entry_count(self) -> int:
+        """About how many entries there are, for metrics."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release memory and local files; called once."""
+
+
+class StateBackendFactory(Protocol):
+    """Makes backends of one type."""
+
+    def __call__(self, settings: BackendSettings) -> KeyedStateBackend:
+        """A fresh, empty backend."""
+
+
+def groups_of(settings: BackendSettings) -> Iterable[int]:
+    """The key groups of the backend's subtask."""
+    return range(settings.first_group, settings.last_group + 1)
