@@ -161,5 +161,11 @@ class AnswerRequest:
 
 
 CoordinatorDecision: TypeAlias = (
-    Trigger | WriteMetadata | TellCompleted | TellAborted | DeleteFiles | FailAttempt | AnswerRequest
+    Trigger
+    | WriteMetadata
+    | TellCompleted
+    | TellAborted
+    | DeleteFiles
+    | FailAttempt
+    | AnswerRequest
 )

@@ -37,10 +37,10 @@ _BY_PREFIX: Final = {
         sorted-inputs.enabled sorted-inputs.memory submit-failed-job-on-application-error target
         program-config.enabled program-config.wildcards allow-client-job-configurations state-recovery.path
         state-recovery.ignore-unclaimed-state state-recovery.claim-mode
-        state-recovery.from-local state-recovery.without-channel-state.checkpoint-id
+        state-recovery.without-channel-state.checkpoint-id
         savepoint.path savepoint.ignore-unclaimed-state savepoint-restore-mode
         checkpointing.interval-during-backlog checkpointing.create-subdir checkpointing.write-buffer-size
-        checkpointing.data-inline-threshold checkpointing.local-backup.enabled checkpointing.local-backup.dirs
+        checkpointing.local-backup.enabled checkpointing.local-backup.dirs
         checkpointing.unaligned.interruptible-timers.enabled
         checkpointing.unaligned.max-subtasks-per-channel-state-file checkpointing.during-recovery.enabled
         checkpointing.unaligned.during-recovery.enabled
@@ -50,12 +50,12 @@ _BY_PREFIX: Final = {
         batch.speculative.enabled
     """,
     "state": """
-        backend.local-recovery backend.async changelog.storage
+        backend.async changelog.storage
         changelog.periodic-materialize.enabled changelog.periodic-materialize.interval
         changelog.max-failures-allowed
         checkpoints.create-subdir latency-track.keyed-state-enabled latency-track.sample-interval
         latency-track.history-size latency-track.state-name-as-variable size-track.keyed-state-enabled
-        size-track.sample-interval storage.fs.memory-threshold storage.fs.write-buffer-size ttl.migration.enabled
+        size-track.sample-interval storage.fs.write-buffer-size ttl.migration.enabled
     """,
     "metrics": """
         fetcher.timeout fetcher.update-interval internal.query-service.port

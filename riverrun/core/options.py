@@ -169,6 +169,32 @@ STATE_BACKEND: Final = ConfigOption(
     "state.backend.type", choice("hashmap", "rocksdb"), "hashmap", fallback_keys=("state.backend",)
 )
 CHANGELOG: Final = ConfigOption("state.changelog.enabled", optional(BOOLEAN), None)
+ROCKSDB_MEMORY: Final = ConfigOption(
+    "state.backend.rocksdb.memory.fixed-per-slot",
+    MEMORY,
+    256 << 20,
+    "what all rocksdb state of one subtask may hold in memory: block cache, write buffers, our cache",
+)
+ROCKSDB_FOLDER: Final = ConfigOption(
+    "state.backend.rocksdb.localdir",
+    optional(STRING),
+    None,
+    "local folder of the databases; the machine's temporary folder if not set",
+)
+INLINE_THRESHOLD: Final = ConfigOption(
+    "execution.checkpointing.data-inline-threshold",
+    MEMORY,
+    20 << 10,
+    "state smaller than this is kept in the checkpoint's metadata instead of a file",
+    fallback_keys=("state.storage.fs.memory-threshold",),
+)
+LOCAL_RECOVERY: Final = ConfigOption(
+    "execution.state-recovery.from-local",
+    BOOLEAN,
+    default=True,
+    description="restore from copies on the worker's machine where they are still there",
+    fallback_keys=("state.backend.local-recovery",),
+)
 
 # restart
 RESTART_STRATEGY: Final = ConfigOption(
@@ -225,6 +251,12 @@ COLLECT_WINDOW_BYTES: Final = ConfigOption(
 )
 MAILBOX_FRAMES: Final = ConfigOption(
     "riverrun.mailbox.frames", INT, 8, "frames that wait in front of a task"
+)
+ALIGNMENT_MEMORY: Final = ConfigOption(
+    "riverrun.alignment.memory",
+    MEMORY,
+    16 << 20,
+    "what a task holds in memory while it waits for barriers; more goes to a file",
 )
 CONTROL_HOST: Final = ConfigOption(
     "riverrun.control.host",

@@ -171,7 +171,7 @@ def _tagged(tag: int, body: bytes) -> bytes:
     return _ELEMENT.pack(tag, len(body)) + body
 
 
-def _decode(tag: int, body: memoryview) -> EncodedRun | Element:
+def _decode(tag: int, body: memoryview) -> EncodedRun | Element:  # noqa: PLR0911  (one for each tag)
     if tag == _TAG_RECORDS:
         return _encoded_run(body)
     if tag == _TAG_WATERMARK:

@@ -108,7 +108,9 @@ class KeyedStateBackend(ABC):
         """Every key that has a value in the state ``name`` (pairs with the namespace if it has one)."""
 
     @abstractmethod
-    def restore(self, snapshots: Sequence[KeyedSnapshot], files: SavedFiles, *, owned: bool) -> None:
+    def restore(
+        self, snapshots: Sequence[KeyedSnapshot], files: SavedFiles, *, owned: bool
+    ) -> None:
         """Take over the key groups of this subtask out of ``snapshots``; called first, at most once.
 
         The snapshots may come from other key group ranges, from several subtasks and from the other
