@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
 from riverrun.api.function import Function
+from riverrun.api.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
 from riverrun.api.timer_service import TimeDomain, TimerService
 
 __all__ = [
@@ -42,15 +43,19 @@ class BaseBroadcastProcessFunction(Function):
         """For records of the broadcast side: state may be changed."""
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: Any) -> Any:
+        def get_broadcast_state(
+            self, state_descriptor: MapStateDescriptor
+        ) -> BroadcastState[Any, Any]:
             """The broadcast state that ``state_descriptor`` names."""
 
     class ReadOnlyContext(BaseContext):
         """For records of the other side: state may only be read."""
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: Any) -> Any:
-            """The broadcast state that ``state_descriptor`` names."""
+        def get_broadcast_state(
+            self, state_descriptor: MapStateDescriptor
+        ) -> ReadOnlyBroadcastState[Any, Any]:
+            """The broadcast state that ``state_descriptor`` names, to be read."""
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):

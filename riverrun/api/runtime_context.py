@@ -5,6 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NoReturn
 
+from riverrun.api.state import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 from riverrun.core.errors import ProgramError
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.registry import MetricRegistry
@@ -13,46 +26,50 @@ __all__ = ["DetachedRuntimeContext", "KeyedStateStore", "RuntimeContext", "State
 
 
 class StateNotAvailable(ProgramError):  # noqa: N818  (named after what it is)
-    """A function asked for state that this version cannot give."""
+    """A function asked for keyed state where there are no keys."""
 
-    def __init__(self, kind: str) -> None:
-        super().__init__(kind)
-        self.kind = kind
+    def __init__(self, method: str, state: str, owner: str) -> None:
+        super().__init__(method, state, owner)
+        self.method, self.state, self.owner = method, state, owner
 
     def __str__(self) -> str:
         return (
-            f"{self.kind}: this version has no keyed state yet; keyed reduce, sum, min and max "
-            f"hold their values by themselves"
+            f"{self.method}: {self.owner} asked for the keyed state {self.state!r} but is not on a "
+            f"keyed stream; use key_by(...) before it"
         )
 
 
-class KeyedStateStore(ABC):  # noqa: B024  (its methods become abstract with the state backends)
-    """Gives access to the state of the current key."""
+class KeyedStateStore(ABC):  # noqa: B024  (a store without keys gives nothing and needs no methods)
+    """Gives access to the state of the current key; refuses where there are no keys."""
 
-    def get_state(self, state_descriptor: Any) -> Any:
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """A single value per key."""
         self._refuse("get_state", state_descriptor)
 
-    def get_list_state(self, state_descriptor: Any) -> Any:
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
         """A list per key."""
         self._refuse("get_list_state", state_descriptor)
 
-    def get_map_state(self, state_descriptor: Any) -> Any:
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
         """A map per key."""
         self._refuse("get_map_state", state_descriptor)
 
-    def get_reducing_state(self, state_descriptor: Any) -> Any:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         """A value per key into which added values are folded."""
         self._refuse("get_reducing_state", state_descriptor)
 
-    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> AggregatingState[Any, Any]:
         """An accumulator per key into which added values are folded."""
         self._refuse("get_aggregating_state", state_descriptor)
 
-    @staticmethod
-    def _refuse(method: str, state_descriptor: Any) -> NoReturn:
-        del state_descriptor
-        raise StateNotAvailable(method)
+    def _refuse(self, method: str, state_descriptor: StateDescriptor) -> NoReturn:
+        raise StateNotAvailable(method, state_descriptor.get_name(), self._owner())
+
+    def _owner(self) -> str:
+        """Who asks for state, for messages."""
+        return "the operator"
 
 
 class RuntimeContext(KeyedStateStore):
@@ -93,6 +110,9 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
         """Where this function registers its metrics."""
+
+    def _owner(self) -> str:
+        return f"a function of task {self.get_task_name()!r}"
 
 
 class DetachedRuntimeContext(RuntimeContext):

@@ -13,6 +13,7 @@ from riverrun.api import functions
 from riverrun.api.functions import AsyncFunction, MapFunction
 from riverrun.api.output_tag import OutputTag
 from riverrun.api.runtime_context import DetachedRuntimeContext, StateNotAvailable
+from riverrun.api.state import ValueStateDescriptor
 from riverrun.api.watermark_strategy import (
     BoundedOutOfOrderness,
     NoWatermarks,
@@ -93,11 +94,16 @@ def test_a_timestamp_assigner_is_an_assigner_or_a_callable() -> None:
         "get_aggregating_state",
     ],
 )
-def test_state_is_refused_until_there_is_some(method: str) -> None:
-    context = DetachedRuntimeContext("task")
+def test_keyed_state_is_refused_where_there_are_no_keys(method: str) -> None:
+    context = DetachedRuntimeContext("Map")
 
-    with pytest.raises(StateNotAvailable, match="this version has no keyed state yet") as caught:
-        getattr(context, method)(object())
+    with pytest.raises(StateNotAvailable) as caught:
+        getattr(context, method)(ValueStateDescriptor("seen"))
+
+    assert str(caught.value) == (
+        f"{method}: a function of task 'Map' asked for the keyed state 'seen' but is not on a keyed "
+        f"stream; use key_by(...) before it"
+    )
 
     assert isinstance(caught.value, ProgramError)
 
