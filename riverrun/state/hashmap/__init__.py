@@ -1,0 +1,1 @@
+"""State in dicts: the fastest backend, as large as memory."""
