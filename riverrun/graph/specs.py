@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from riverrun.api.functions import (
+    BroadcastProcessFunction,
     FilterFunction,
     FlatMapFunction,
+    KeyedBroadcastProcessFunction,
     KeyedProcessFunction,
     MapFunction,
     ProcessFunction,
@@ -20,6 +22,7 @@ from riverrun.api.functions import (
 )
 from riverrun.api.sink import Sink
 from riverrun.api.source import Source
+from riverrun.api.state import MapStateDescriptor
 from riverrun.api.watermark_strategy import WatermarkStrategy
 
 Callable1: TypeAlias = Callable[[Any], Any]
@@ -81,6 +84,28 @@ class ReduceSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class BroadcastProcessSpec:
+    """A process function over records (input 0) and broadcast records (input 1), without keys.
+
+    Every subtask keeps the states that ``descriptors`` describe; the function may ask for no others.
+    """
+
+    fn: BroadcastProcessFunction[Any, Any, Any]
+    descriptors: tuple[MapStateDescriptor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedBroadcastProcessSpec:
+    """A process function over keyed records (input 0) and broadcast records (input 1).
+
+    The operator's key selector is for input 0; broadcast records have no key.
+    """
+
+    fn: KeyedBroadcastProcessFunction[Any, Any, Any, Any]
+    descriptors: tuple[MapStateDescriptor, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SinkSpec:
     """Write to ``sink``; nothing comes out."""
 
@@ -95,5 +120,7 @@ OperatorSpec: TypeAlias = (
     | ProcessSpec
     | KeyedProcessSpec
     | ReduceSpec
+    | BroadcastProcessSpec
+    | KeyedBroadcastProcessSpec
     | SinkSpec
 )
