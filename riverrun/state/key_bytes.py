@@ -233,7 +233,7 @@ _ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {
     Fraction: _encode_fraction,
 }
 # An Enum member that is also a number or a text equals it, so those classes come first.
-_BASES: Final = (
+_BASES: Final[tuple[tuple[Any, Callable[[Any], bytes]], ...]] = (
     *_ENCODERS.items(),
     (Enum, _encode_enum),
     (Integral, _encode_integral),
