@@ -14,6 +14,15 @@ from riverrun.protocol.snapshots import SnapshotTimes, SubtaskSnapshot
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptRestored:
+    """The next attempt begins from this checkpoint."""
+
+    checkpoint: int
+    location: str
+    savepoint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptRunning:
     """Every subtask runs, with nothing of an earlier attempt left; periodic checkpoints may begin."""
 
@@ -73,6 +82,8 @@ class MetadataFailed:
 
     checkpoint: int
     reason: str
+    location: str | None = None
+    """Where it would be; given when it may be there all the same, so that it is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,8 @@ class TimePassed:
 
 
 CoordinatorEvent: TypeAlias = (
-    AttemptRunning
+    AttemptRestored
+    | AttemptRunning
     | AttemptEnded
     | Acknowledged
     | Declined

@@ -25,6 +25,22 @@ class OperatorInfo(msgspec.Struct, frozen=True):
     uid: str | None
 
 
+class EdgeInfo(msgspec.Struct, frozen=True):
+    """An edge as it was: what the ``edge`` of a ``ChannelSnapshot`` stands for."""
+
+    edge: int
+    source: str
+    """The vertex it starts in."""
+    source_operator: str
+    """Id of the operator whose output it carries."""
+    target: str
+    """The vertex it ends in, which is the id of that vertex's first operator too."""
+    partitioning: str
+    """Name of the kind, such as ``Hash``."""
+    tag: str | None = None
+    input_index: int = 0
+
+
 class CheckpointMetadata(msgspec.Struct, frozen=True):
     """A complete checkpoint: everything that is needed to go on from it."""
 
@@ -37,3 +53,4 @@ class CheckpointMetadata(msgspec.Struct, frozen=True):
     format_version: int = FORMAT_VERSION
     savepoint: bool = False
     riverrun_version: str = ""
+    edges: tuple[EdgeInfo, ...] = ()
