@@ -1,0 +1,139 @@
+"""One RocksDB as rows of bytes: get, write, scan, hard-linked copies; its errors as ours.
+
+RocksDB says what went wrong in one long line of its own. Here it becomes `FileCorrupt` when bytes of a
+file are not what was written, else `StorageError`, and the message begins with the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+from rocksdict import AccessType, Checkpoint, Options, Rdict, ReadOptions, WriteBatch, WriteOptions
+
+from riverrun.storage.storage import FileCorrupt, StorageError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_FILE: Final = re.compile(r"(?:[^\s:]*/)?(?:\d+\.sst|MANIFEST-\d+|OPTIONS-\d+|CURRENT|\d+\.log)")
+_DAMAGE: Final = ("Corruption", "No such file", "Invalid argument", "Not implemented")
+"""What the errors of damaged and missing files begin with; others are of the disk or of the machine."""
+
+
+def rocksdb_error(folder: Path, error: Exception) -> StorageError:
+    """RocksDB's error about the database in ``folder``, as one of ours.
+
+    >>> rocksdb_error(Path("/d"), Exception("Corruption: bad block in /d/000012.sst offset 3"))
+    FileCorrupt("/d/000012.sst: RocksDB cannot read it: Corruption: bad block in /d/000012.sst offset 3")
+    """
+    said = str(error).strip()
+    named = _FILE.findall(said)
+    file = Path(named[0]) if named else folder
+    if not file.is_absolute() and file != folder:
+        file = folder / file.name
+    if any(word in said for word in _DAMAGE):
+        return FileCorrupt(f"{file}: RocksDB cannot read it: {said}")
+    return StorageError(f"{file}: RocksDB could not go on: {said}")
+
+
+def _reporting(
+    method: Callable[Concatenate[Database, P], R],
+) -> Callable[Concatenate[Database, P], R]:
+    def reporting(self: Database, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(self, *args, **kwargs)
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - RocksDB raises nothing narrower
+            raise rocksdb_error(self.folder, error) from error
+
+    return reporting
+
+
+class Database:
+    """Rows of bytes in order; used from one thread.
+
+    Nothing is written ahead: what is not flushed dies with the process, since a checkpoint is what a
+    restart begins from.
+    """
+
+    @_reporting
+    def __init__(self, folder: Path, options: Options, *, read_only: bool = False) -> None:
+        self.folder = folder
+        access = AccessType.read_only() if read_only else AccessType.read_write()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._db = Rdict(str(folder), options, access_type=access)
+        unlogged = WriteOptions()
+        unlogged.disable_wal = True
+        self._unlogged = unlogged
+
+    @_reporting
+    def get(self, key: bytes) -> bytes | None:
+        """The row at ``key``."""
+        found: bytes | None = self._db.get(key)
+        return found
+
+    @_reporting
+    def write(self, batch: WriteBatch) -> None:
+        """Carry out the whole batch or nothing of it."""
+        self._db.write(batch, self._unlogged)
+
+    def scan(self, begin: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """The rows from ``begin`` up to ``end`` (or those that begin with ``begin``), as they are now.
+
+        They are the rows of the moment of this call, whatever is written while they are read.
+        """
+        return self._rows(self._iterator(begin, end or after_prefix(begin)))
+
+    @_reporting
+    def flush(self) -> None:
+        """Make what was written a file."""
+        self._db.flush()
+
+    @_reporting
+    def link(self, target: Path) -> None:
+        """Make ``target``, a folder that does not exist, a copy whose large files are hard links."""
+        Checkpoint(self._db).create_checkpoint(str(target))
+
+    @_reporting
+    def row_count(self) -> int:
+        """About how many rows there are."""
+        return int(self._db.property_int_value("rocksdb.estimate-num-keys") or 0)
+
+    @_reporting
+    def close(self) -> None:
+        """Close the files; a scan that is still open keeps them until it is dropped."""
+        self._db.close()
+
+    @_reporting
+    def _iterator(self, begin: bytes, end: bytes) -> Any:
+        read = ReadOptions()
+        if end:
+            read.set_iterate_upper_bound(end)
+        rows = self._db.iter(read)
+        rows.seek(begin)
+        return rows
+
+    def _rows(self, rows: Any) -> Iterator[tuple[bytes, bytes]]:
+        # Not ``Rdict.items``: it ends at a damaged block as if there were no more rows.
+        valid, key, value, step = rows.valid, rows.key, rows.value, rows.next
+        while valid():
+            yield key(), value()
+            step()
+        try:
+            rows.status()
+        except Exception as error:  # noqa: BLE001 - RocksDB raises nothing narrower
+            raise rocksdb_error(self.folder, error) from error
+
+
+def after_prefix(prefix: bytes) -> bytes:
+    r"""The first bytes after all that begin with ``prefix``; empty when there are none.
+
+    >>> after_prefix(b"a\x01"), after_prefix(b"a\xff"), after_prefix(b"\xff")
+    (b'a\x02', b'b', b'')
+    """
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else b""
