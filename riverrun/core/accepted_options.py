@@ -21,6 +21,7 @@ OPEN_PREFIXES: Final = (
     "taskmanager.network.",
     "jobmanager.memory.",
     "jobmanager.adaptive-scheduler.",
+    "s3.",
 )
 """Below these, names are free or too many to list."""
 

@@ -196,6 +196,41 @@ LOCAL_RECOVERY: Final = ConfigOption(
     fallback_keys=("state.backend.local-recovery",),
 )
 
+# the store of checkpoints
+S3_ENDPOINT: Final = ConfigOption(
+    "s3.endpoint", optional(STRING), None, "address of an S3-compatible store; AWS if not set"
+)
+S3_ACCESS_KEY: Final = ConfigOption(
+    "s3.access-key",
+    optional(STRING),
+    None,
+    "without it: the usual AWS environment",
+    fallback_keys=("s3.access.key",),
+)
+S3_SECRET_KEY: Final = ConfigOption(
+    "s3.secret-key", optional(STRING), None, fallback_keys=("s3.secret.key",)
+)
+S3_PATH_STYLE: Final = ConfigOption(
+    "s3.path.style.access",
+    optional(BOOLEAN),
+    None,
+    "whether the bucket is in the path (the default with s3.endpoint) or in the host name",
+    fallback_keys=("s3.path-style-access",),
+)
+S3_REGION: Final = ConfigOption(
+    "s3.region", optional(STRING), None, fallback_keys=("s3.endpoint.region",)
+)
+S3_CONNECT_TIMEOUT: Final = ConfigOption("riverrun.s3.connect-timeout", DURATION, _s(5))
+S3_REQUEST_TIMEOUT: Final = ConfigOption(
+    "riverrun.s3.request-timeout",
+    DURATION,
+    _s(30),
+    "a request that is silent for so long has failed",
+)
+S3_ATTEMPTS: Final = ConfigOption(
+    "riverrun.s3.attempts", INT, 3, "how often a request is tried before its checkpoint fails"
+)
+
 # restart
 RESTART_STRATEGY: Final = ConfigOption(
     "restart-strategy.type",
