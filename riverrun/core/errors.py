@@ -7,7 +7,8 @@
     ├── UserCodeError     the user's function raised while the job ran
     ├── ExternalError     something outside failed (a broker, a disk, Spark); trying again may help
     │   ├── TooFewSlots   the cluster is smaller than the job
-    │   └── WorkerLost    a process of the job disappeared
+    │   ├── WorkerLost    a process of the job disappeared
+    │   └── CheckpointFailed  a checkpoint that was asked for
     ├── InternalError     riverrun broke its own law; never retried
     │   └── IllegalTransition
     ├── JobFailed         what ``execute`` raises when a job ends in FAILED
@@ -73,6 +74,10 @@ class WorkerLost(ExternalError):  # noqa: N818
     """A process of the job went away without a word."""
 
 
+class CheckpointFailed(ExternalError):  # noqa: N818
+    """A checkpoint that was asked for did not come about."""
+
+
 class InternalError(RiverrunError):
     """riverrun broke one of its own laws."""
 
@@ -105,6 +110,8 @@ class Failure:
     record: str | None = None
     exception: bytes | None = None
     hint: str | None = None
+    retryable: bool = True
+    """Whether starting again may help; not for what the program or riverrun itself does wrong."""
 
     def headline(self) -> str:
         """One line: where it happened and what it was.

@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Final
 
-from riverrun.core.errors import Failure
+from riverrun.core.errors import Failure, InternalError, ProgramError
 
 _PACKAGE: Final = str(Path(__file__).resolve().parent.parent)
 _TEXT_CHARS: Final = 20_000
@@ -26,6 +26,7 @@ def failure_of(error: BaseException, **where: Any) -> Failure:
         message=_shortened(_message(error)),
         traceback=_shortened(user_traceback(error)),
         exception=_pickled(error),
+        retryable=not isinstance(error, ProgramError | InternalError),
         **where,
     )
 

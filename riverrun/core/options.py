@@ -25,11 +25,13 @@ from riverrun.core.config_options import (
     STRING,
     AnyOption,
     ConfigOption,
+    OptionType,
     choice,
     enum_type,
     optional,
 )
 from riverrun.core.errors import ConfigError
+from riverrun.core.ids import JobId
 from riverrun.core.time import Duration
 
 log = logging.getLogger(__name__)
@@ -61,6 +63,10 @@ class ExternalizedCheckpointRetention(Enum):
     DELETE_ON_CANCELLATION = 0
     RETAIN_ON_CANCELLATION = 1
     NO_EXTERNALIZED_CHECKPOINTS = 2
+
+
+def _job_id(text: str) -> str:
+    return str(JobId(text.strip()))
 
 
 # the program
@@ -196,6 +202,21 @@ LOCAL_RECOVERY: Final = ConfigOption(
     fallback_keys=("state.backend.local-recovery",),
 )
 
+RESTORE_PATH: Final = ConfigOption(
+    "execution.state-recovery.path",
+    optional(STRING),
+    None,
+    "the checkpoint to start from: its folder, or its _metadata file",
+    fallback_keys=("execution.savepoint.path",),
+)
+ALLOW_NON_RESTORED: Final = ConfigOption(
+    "execution.state-recovery.ignore-unclaimed-state",
+    BOOLEAN,
+    default=False,
+    description="start although state in the checkpoint belongs to no operator of the program",
+    fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
+)
+
 # the store of checkpoints
 S3_ENDPOINT: Final = ConfigOption(
     "s3.endpoint", optional(STRING), None, "address of an S3-compatible store; AWS if not set"
@@ -292,6 +313,18 @@ ALIGNMENT_MEMORY: Final = ConfigOption(
     MEMORY,
     16 << 20,
     "what a task holds in memory while it waits for barriers; more goes to a file",
+)
+JOB_ID: Final = ConfigOption(
+    "riverrun.job-id",
+    optional(OptionType("32 lower-case hexadecimal characters", _job_id)),
+    None,
+    "the job's id, so that a later run can go on in its place; a new one each time if not set",
+)
+RESUME: Final = ConfigOption(
+    "riverrun.resume",
+    BOOLEAN,
+    default=False,
+    description="go on from the latest checkpoint of the job with this id, if there is one",
 )
 CONTROL_HOST: Final = ConfigOption(
     "riverrun.control.host",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
-from riverrun.core.ids import Attempt, EdgeId, JobId
+from riverrun.core.ids import Attempt, EdgeId, JobId, SubtaskId
 from riverrun.graph.connections import consumers_of, producers_of
 from riverrun.graph.deployment import (
     Deployment,
@@ -16,9 +18,12 @@ from riverrun.graph.deployment import (
 )
 from riverrun.graph.job_graph import JobEdge, JobGraph
 from riverrun.graph.layers import LayerPlan, PlannedRelay, PlannedSubtask, Slot, relays_of
+from riverrun.protocol.snapshots import TaskRestore
+
+_FROM_NOTHING: Final[Mapping[SubtaskId, TaskRestore]] = MappingProxyType({})
 
 
-def deployments(
+def deployments(  # noqa: PLR0913  (the facts of an attempt, each by its name)
     graph: JobGraph,
     plan: LayerPlan,
     *,
@@ -26,9 +31,14 @@ def deployments(
     name: str,
     attempt: Attempt,
     config: Mapping[str, str],
+    restore: Mapping[SubtaskId, TaskRestore] = _FROM_NOTHING,
+    checkpoint_folder: str | None = None,
 ) -> tuple[tuple[Deployment, ...], ...]:
-    """What to run: one tuple per layer, in which the index is the partition."""
-    writer = _Writer(graph, plan, job, name, attempt, config)
+    """What to run: one tuple per layer, in which the index is the partition.
+
+    ``restore`` says what subtasks start from; one that it leaves out starts from nothing.
+    """
+    writer = _Writer(graph, plan, job, name, attempt, config, restore, checkpoint_folder)
     return tuple(
         tuple(
             writer.deployment(slot, number, partition) for partition, slot in enumerate(layer.slots)
@@ -45,6 +55,8 @@ class _Writer:
     name: str
     attempt: Attempt
     config: Mapping[str, str]
+    restore: Mapping[SubtaskId, TaskRestore]
+    checkpoint_folder: str | None
 
     def deployment(self, slot: Slot, layer: int, partition: int) -> Deployment:
         match slot:
@@ -70,6 +82,8 @@ class _Writer:
             inputs=tuple(self._in(edge, slot) for edge in self.graph.in_edges(vertex.id)),
             outputs=tuple(self._out(edge, slot, layer) for edge in self.graph.out_edges(vertex.id)),
             config=self.config,
+            restore=self.restore.get(SubtaskId(vertex.id, slot.subtask)),
+            checkpoint_folder=self.checkpoint_folder,
         )
 
     def _in(self, edge: JobEdge, slot: PlannedSubtask) -> InEdge:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from riverrun.core.errors import Failure
-from riverrun.core.ids import JobId
+from riverrun.core.ids import Attempt, JobId, Millis
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.job_graph import JobGraph
 
@@ -28,6 +28,27 @@ class JobSubmission:
         default_factory=dict
     )
     """Operator id -> what to call in this process with (subtask, values) that the sink sent."""
+    restore_from: str | None = None
+    """A checkpoint to start from: its folder, or its `_metadata` file."""
+    allow_non_restored: bool = False
+    """Whether state in ``restore_from`` that no operator of the program claims may be left behind."""
+    resume: bool = False
+    """Go on from the latest checkpoint in this job's own folder, if there is one.
+
+    For a job whose JobMaster is gone; comes before ``restore_from``.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRecord:
+    """Something that went wrong while a job ran, whether the job survived it or not."""
+
+    at: Millis
+    """When the cause was known, in milliseconds since the epoch."""
+    failure: Failure
+    attempt: Attempt
+    task: str | None
+    """Name of the task it began in, if it began in one."""
 
 
 class RunningJob(Protocol):
@@ -64,6 +85,26 @@ class RunningJob(Protocol):
 
     def accumulators(self) -> Mapping[str, Any]:
         """Accumulator results by name (as far as reported)."""
+
+    def failures(self) -> Sequence[FailureRecord]:
+        """What went wrong so far, oldest first; the oldest of very many are forgotten."""
+
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        """Take a checkpoint now, beside the periodic ones, and wait until it is complete.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            CheckpointFailed: there is none, and why.
+            TimeoutError: not within ``timeout`` seconds; it may complete later.
+        """
+
+    def checkpoints(self) -> Any:
+        """How the job's checkpoints went: a ``riverrun.checkpoint.statistics.CheckpointStatistics``.
+
+        ``None`` when the job takes no checkpoints.
+        """
 
 
 class JobExecutor(Protocol):

@@ -78,13 +78,19 @@ class TaskFailed(msgspec.Struct, frozen=True, tag=True):
 class ClientRun(msgspec.Struct, frozen=True, tag=True):
     """A run of values for the client: ``payload`` is the pickled sequence of ``count`` values.
 
-    ``sequence`` counts the runs of one operator and subtask from 0. See Credit for the flow control.
+    ``sequence`` counts the runs of one operator over one connection from 0. See Credit for the flow
+    control.
     """
 
     operator_id: str
     sequence: int
     payload: bytes
     count: int
+    commit: str | None = None
+    """Names the run within its operator, the same in every attempt: it is delivered once.
+
+    ``None``: delivered as often as it is sent.
+    """
 
 
 class Accumulators(msgspec.Struct, frozen=True, tag=True):

@@ -159,4 +159,4 @@ def run_script(
 
 def pids(client: JobClient) -> dict[tuple[str, int], int]:
     """The process of each subtask, relays included."""
-    return {(r.task, r.index): r.pid for r in client._job._state.tasks}  # type: ignore[attr-defined]
+    return dict(client._job.processes())  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ class JobStarted:
 
 @dataclass(frozen=True, slots=True)
 class TaskRegistered:
-    """A task that ``JobMasterState.refusal`` had nothing against is connected."""
+    """A task that ``AttemptState.refusal`` had nothing against is connected."""
 
     task: TaskKey
     pid: int

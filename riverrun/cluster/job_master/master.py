@@ -1,110 +1,75 @@
-"""The shell around the decision core: one thread per job that takes what happened and does what is decided.
+"""The JobMaster: one thread that takes a job through its attempts to its end.
 
-Facts come from the control server's thread, the engine's, the client delivery's and callers; all of
-them only put a note into the mailbox. The job's thread feeds the core and carries out its decisions.
+Everything that happens, to the job or to its attempt, arrives as a note in one mailbox. The job's
+thread feeds the decision cores (``job_state`` for the job, ``attempt_state`` for the attempt) and
+carries out what they decide.
 """
 
 from __future__ import annotations
 
 import logging
-import pickle
 import queue
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any, Final, Protocol, TypeAlias, assert_never
 
-from riverrun.cluster.accumulators import merged
 from riverrun.cluster.control_server import ControlServer
 from riverrun.cluster.delivery import ClientDelivery
-from riverrun.cluster.engine import ControlAccess, Engine
-from riverrun.cluster.heartbeats import HeartbeatWatch
-from riverrun.cluster.job_master import events as ev
-from riverrun.cluster.job_master.decisions import (
-    CancelEngine,
-    CancelTasks,
-    Decision,
-    Disconnect,
-    DrainDelivery,
-    DropDelivery,
-    Finish,
-    StartTasks,
+from riverrun.cluster.engine import Engine
+from riverrun.cluster.job_master import events as attempt_events
+from riverrun.cluster.job_master import job_events as ev
+from riverrun.cluster.job_master import restart_strategy
+from riverrun.cluster.job_master.attempt import (
+    AboutCheckpoints,
+    AttemptNote,
+    AttemptPlan,
+    JobAttempt,
+    JobResources,
 )
-from riverrun.cluster.job_master.state import JobMasterState
-from riverrun.cluster.job_master.tasks import TaskKey, task_records
+from riverrun.cluster.job_master.job_state import JobState
+from riverrun.cluster.job_master.job_time import JobTime
 from riverrun.cluster.job_master.timing import Timing
-from riverrun.cluster.links import TaskLink
 from riverrun.core.clock import Clock, SystemClock
-from riverrun.core.errors import Failure, InternalError
+from riverrun.core.errors import CheckpointFailed, Failure
 from riverrun.core.exception_facts import failure_of
-from riverrun.core.ids import JobId, Millis
+from riverrun.core.ids import Attempt, JobId, SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.core.options import COLLECT_WINDOW_BYTES
 from riverrun.graph.deployment import Deployment
 from riverrun.graph.execution_graph import ExecutionGraph
-from riverrun.graph.executor import JobSubmission
-from riverrun.protocol.auth import new_secret
-from riverrun.protocol.control import (
-    Accumulators,
-    Cancel,
-    ClientRun,
-    Down,
-    Heartbeat,
-    Metrics,
-    Register,
-    Registered,
-    Rejected,
-    Start,
-    StatusChanged,
-    TaskEnded,
-    TaskFailed,
-    Up,
-)
+from riverrun.graph.executor import FailureRecord, JobSubmission
+from riverrun.protocol.snapshots import TaskRestore
 
 log = logging.getLogger(__name__)
 
 _HANDLER_PATIENCE_S: Final = 1.0
 """How long the end of a job waits for a client handler that does not return."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    link: TaskLink
-    register: Register
+_Note: TypeAlias = AttemptNote | ev.JobEvent
 
 
-@dataclass(frozen=True, slots=True)
-class _Received:
-    link: TaskLink
-    message: Up
+class Deploy(Protocol):
+    """Makes what the engine runs: ``graph.deploy.deployments`` of the job's plan."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Closed:
-    link: TaskLink
-    reason: str
-
-
-_Note: TypeAlias = ev.Event | _Opened | _Received | _Closed
-
-
-@dataclass(slots=True)
-class _Member:
-    """A registered task."""
-
-    key: TaskKey
-    task: str
-    subtask: int
-    link: TaskLink
+    def __call__(
+        self,
+        *,
+        attempt: Attempt,
+        restore: Mapping[SubtaskId, TaskRestore],
+        checkpoint_folder: str | None,
+    ) -> Sequence[Sequence[Deployment]]:
+        """One tuple per layer, in which the index is the partition."""
 
 
 class JobMaster:
-    """One attempt of one job: a ``RunningJob`` for the client, a ``JobGateway`` for the control server.
+    """A job over all its attempts: the ``RunningJob`` that the client sees.
 
     Args:
-        submission: the job; its configuration sets the heartbeats, the cancel grace and the window.
-        layers: what the engine runs, by layer and partition.
-        engine: hosts the tasks; used for this job only.
+        submission: the job; its configuration sets heartbeats, restarts, checkpoints and the window.
+        deploy: makes an attempt's deployments.
+        engines: makes an engine for each attempt.
         server: serves the tasks' connections; must be started, and outlives the job.
         clock: for runtimes, deadlines and timestamps.
         timing: instead of what the configuration says.
@@ -113,48 +78,48 @@ class JobMaster:
     def __init__(
         self,
         submission: JobSubmission,
-        layers: Sequence[Sequence[Deployment]],
+        deploy: Deploy,
         *,
-        engine: Engine,
+        engines: Callable[[], Engine],
         server: ControlServer,
         clock: Clock | None = None,
         timing: Timing | None = None,
     ) -> None:
         self._submission = submission
-        self._layers = layers
-        self._engine = engine
-        self._server = server
+        self._deploy = deploy
+        self._engines = engines
         self._clock = clock or SystemClock()
-        self._timing = timing or Timing.from_config(submission.config)
-        self._attempt = layers[0][0].attempt
-        self._secret = new_secret()
-        # Deadlines need a time that never goes back, timestamps one that people know: this is both.
-        self._epoch = self._clock.now() - self._clock.monotonic()
-        began = Millis(int(self._now()))
-        self._execution = ExecutionGraph(submission.graph, began)
-        self._state = JobMasterState(
-            submission.name, task_records(layers, self._execution, began), self._timing
-        )
-        self._window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
+        self._time = JobTime(self._clock)
+        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
+        random = Random()  # noqa: S311  (spreads restarts, hides nothing)
+        strategy = restart_strategy.from_config(submission.config, random)
+        self._state = JobState(submission.name, strategy)
+        window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
         self._delivery = ClientDelivery(
             submission.client_handlers,
-            self._window_bytes,
-            on_failed=lambda failure: self._notes.put(ev.DeliveryFailed(failure)),
-            on_drained=lambda: self._notes.put(ev.DeliveryDrained()),
+            window_bytes,
+            on_failed=lambda failure: self._notes.put(ev.ClientFailed(failure)),
+            on_drained=self._drained,
         )
-        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
-        self._watch: HeartbeatWatch[TaskKey] = HeartbeatWatch(
-            self._timing.heartbeat_interval_ms, self._timing.heartbeat_timeout_ms, self._now()
+        self._resources = JobResources(
+            job=submission.job,
+            name=submission.name,
+            execution=ExecutionGraph(submission.graph, self._time.millis()),
+            server=server,
+            delivery=self._delivery,
+            window_bytes=window_bytes,
+            timing=timing or Timing.from_config(submission.config),
+            time=self._time,
+            post=self._notes.put,
         )
-        self._members: dict[TaskLink, _Member] = {}
+        self._attempt: JobAttempt | None = None
         self._thread = threading.Thread(
             target=self._run, name=f"riverrun-job-master-{submission.job}", daemon=True
         )
         self._lock = threading.Lock()
         self._seen_status = JobStatus.INITIALIZING
         self._failure: Failure | None = None
-        self._metrics: dict[str, dict[str, float]] = {}
-        self._accumulators: dict[TaskKey, bytes] = {}
+        self._failures: tuple[FailureRecord, ...] = ()
         self._began: float | None = None
         self._ended: float | None = None
         self._over = threading.Event()
@@ -170,20 +135,24 @@ class JobMaster:
     @property
     def execution(self) -> ExecutionGraph:
         """The job's subtasks and their states; read it as a snapshot that may be a moment old."""
-        return self._execution
+        return self._resources.execution
+
+    def processes(self) -> Mapping[tuple[str, int], int | None]:
+        """The process of each subtask of the current attempt: task name and index -> process id."""
+        attempt = self._attempt
+        return {} if attempt is None else attempt.processes()
 
     def start(self) -> None:
-        """Start the job and return; what the engine raises is raised here, after everything is undone."""
+        """Start the job and return; what refuses it is raised here, after everything is undone."""
         self._began = self._clock.monotonic()
-        # Before there is another thread: from here on the job is CREATED for whoever asks.
-        self._decide(ev.JobStarted())
-        self._server.add_job(str(self.job_id), self._secret, self)
+        attempt = self._first_attempt()
         self._thread.start()
-        access = ControlAccess(self._server.address, self._secret)
         try:
-            self._engine.start(self._layers, access, self._engine_ended)
+            attempt.run_engine()
         except Exception as e:
-            self._engine_ended(failure_of(e))
+            # Nothing ran yet, so there is nothing to recover: whoever submits the job decides.
+            failure = replace(failure_of(e), retryable=False)
+            attempt.post(attempt_events.EngineEnded(failure))
             if self.wait() is JobStatus.FAILED:
                 raise
         except BaseException:
@@ -202,7 +171,7 @@ class JobMaster:
             raise TimeoutError(
                 f"job {self.name!r} ({self.job_id}) is {self.status().value} after {timeout} s"
             )
-        if threading.current_thread() is not self._thread:
+        if self._thread.ident is not None and threading.current_thread() is not self._thread:
             self._thread.join()
         return self.status()
 
@@ -210,136 +179,97 @@ class JobMaster:
         with self._lock:
             return self._failure
 
+    def failures(self) -> Sequence[FailureRecord]:
+        with self._lock:
+            return self._failures
+
     def net_runtime_ms(self) -> int:
         if self._began is None:
             return 0
         return int((self._ended or self._clock.monotonic()) - self._began)
 
     def metrics(self) -> Mapping[str, Mapping[str, float]]:
-        with self._lock:
-            return {scope: dict(values) for scope, values in self._metrics.items()}
+        attempt = self._attempt
+        return {} if attempt is None else attempt.reports.metrics()
 
     def accumulators(self) -> Mapping[str, Any]:
-        with self._lock:
-            reports = [self._accumulators[key] for key in sorted(self._accumulators)]
-        return merged(pickle.loads(report) for report in reports)
+        attempt = self._attempt
+        return {} if attempt is None else attempt.reports.accumulators()
 
-    def opened(self, link: TaskLink, register: Register) -> None:
-        self._notes.put(_Opened(link, register))
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        del timeout
+        raise CheckpointFailed(f"job {self.name!r}: takes no checkpoints")
 
-    def received(self, link: TaskLink, message: Up) -> None:
-        if isinstance(message, ClientRun):
-            # Past the mailbox: what a task sends before its last words is then here before them.
-            self._deliver(link, message)
-        else:
-            self._notes.put(_Received(link, message))
+    def checkpoints(self) -> Any:
+        return None
 
-    def closed(self, link: TaskLink, reason: str) -> None:
-        self._notes.put(_Closed(link, reason))
+    # what the attempt says, on the job's thread
 
-    def _deliver(self, link: TaskLink, run: ClientRun) -> None:
-        member = self._members.get(link)
-        if member is None:
+    def attempt_moved(self, status: JobStatus) -> None:
+        self._decide(ev.AttemptMoved(status))
+
+    def cause_settled(self, failure: Failure) -> None:
+        self._decide(ev.CauseSettled(failure))
+
+    def values_due(self, status: JobStatus) -> None:
+        if status is JobStatus.RUNNING:
+            self._decide(ev.WorkDone())
+        elif self._state.will_restart:
+            # What waits is delivered while the next attempt runs.
+            self._drained()
             return
-        try:
-            self._delivery.offer(link, member.subtask, run)
-        except InternalError as e:
-            self._delivery.drop()
-            self._notes.put(ev.DeliveryFailed(failure_of(e)))
+        self._delivery.drain()
 
-    def _engine_ended(self, failure: Failure | None) -> None:
-        self._notes.put(ev.EngineEnded(failure))
+    def heard(self, task: SubtaskId, message: AboutCheckpoints) -> None:
+        log.debug("nobody coordinates checkpoints task=%s message=%s", task, message)
+
+    def attempt_over(self, status: JobStatus, failure: Failure | None) -> None:
+        self._decide(ev.AttemptOver(status, failure))
+
+    # the job's thread
 
     def _run(self) -> None:
         try:
             while not self._over.is_set():
-                note = self._next_note()
-                self._take(note)
-                self._miss_heartbeats()
+                self._take(self._next_note())
+                self._look()
         except Exception as e:
             log.exception("job master broke job=%s", self.job_id)
             self._collapse(e)
 
     def _next_note(self) -> _Note:
-        due = self._watch.next_look
-        deadline = self._state.deadline()
-        if deadline is not None:
-            due = min(due, deadline)
+        deadlines = [self._state.deadline()]
+        if self._attempt is not None and not self._attempt.is_over:
+            deadlines.append(self._attempt.deadline())
+        due = min((deadline for deadline in deadlines if deadline is not None), default=None)
+        timeout = None if due is None else max(0.0, (due - self._time.now()) / 1000)
         try:
-            return self._notes.get(timeout=max(0.0, (due - self._now()) / 1000))
+            return self._notes.get(timeout=timeout)
         except queue.Empty:
             return ev.TimePassed()
 
     def _take(self, note: _Note) -> None:
         match note:
-            case _Opened(link, register):
-                self._register(link, register)
-            case _Received(link, message):
-                member = self._members.get(link)
-                if member is not None:
-                    self._hear(member, message)
-            case _Closed(link, reason):
-                member = self._members.pop(link, None)
-                if member is not None:
-                    log.debug("task connection closed task=%s reason=%s", member.key, reason)
-                    self._decide(ev.ConnectionLost(member.key))
+            case AttemptNote(attempt):
+                if attempt is self._attempt and not attempt.is_over:
+                    attempt.take(note)
+            case ev.ClientFailed(failure):
+                self._decide(note)
+                if self._attempt is not None:
+                    self._attempt.post(attempt_events.DeliveryFailed(failure))
             case _:
                 self._decide(note)
 
-    def _register(self, link: TaskLink, register: Register) -> None:
-        key = TaskKey(register.layer, register.partition)
-        refusal = self._state.refusal(key, register.task, register.subtask)
-        if register.attempt != self._attempt:
-            refusal = f"attempt {register.attempt} is over, attempt {self._attempt} runs"
-        if refusal is not None:
-            log.info(
-                "task refused task=%r subtask=%d: %s", register.task, register.subtask, refusal
-            )
-            link.send(Rejected(refusal))
-            link.close()
-            return
-        self._members[link] = _Member(key, register.task, register.subtask, link)
-        link.send(
-            Registered(
-                heartbeat_interval_ms=self._timing.heartbeat_interval_ms,
-                heartbeat_timeout_ms=self._timing.heartbeat_timeout_ms,
-                window_bytes=self._window_bytes,
-            )
-        )
-        self._decide(ev.TaskRegistered(key, register.pid, register.host))
+    def _look(self) -> None:
+        deadline = self._state.deadline()
+        if deadline is not None and self._time.now() >= deadline:
+            self._decide(ev.TimePassed())
+        if self._attempt is not None and not self._attempt.is_over:
+            self._attempt.look()
 
-    def _hear(self, member: _Member, message: Up) -> None:
-        match message:
-            case StatusChanged(status):
-                self._decide(ev.TaskStatusReported(member.key, status))
-            case TaskFailed(failure, origin):
-                self._decide(ev.TaskFailureReported(member.key, failure, origin))
-            case TaskEnded(outcome):
-                self._decide(ev.TaskEndReported(member.key, outcome))
-            case Metrics(values):
-                self._keep_metrics(member, values)
-            case Accumulators(payload):
-                with self._lock:
-                    self._accumulators[member.key] = payload
-            case Register() | Heartbeat() | ClientRun():
-                log.debug("message not expected here task=%s message=%s", member.key, message)
-            case _:
-                assert_never(message)
-
-    def _keep_metrics(self, member: _Member, values: Mapping[str, dict[str, float]]) -> None:
-        place = f"{member.task}.{member.subtask}"
-        with self._lock:
-            for operator, numbers in values.items():
-                self._metrics[f"{place}.{operator}" if operator else place] = numbers
-
-    def _miss_heartbeats(self) -> None:
-        last_heard = {m.key: m.link.last_heard + self._epoch for m in self._members.values()}
-        for key, silence in self._watch.silent(last_heard, self._now()).items():
-            self._decide(ev.HeartbeatMissed(key, silence))
-
-    def _decide(self, event: ev.Event) -> None:
+    def _decide(self, event: ev.JobEvent) -> None:
         before = self._state.status
-        decisions = self._state.handle(event, self._now())
+        decisions = self._state.handle(event, self._time.now())
         if self._state.status is not before:
             log.info("job is %s job=%s", self._state.status.value, self.job_id)
         self._show(self._state.status)
@@ -347,44 +277,60 @@ class JobMaster:
             self._carry_out(decision)
 
     def _show(self, status: JobStatus) -> None:
-        # The end is shown when all is released, so that nobody sees a job that is over and still there.
-        if not status.is_terminal_state():
-            with self._lock:
+        with self._lock:
+            self._failures = self._state.failures()
+            # The end is shown when all is released, so that nobody sees a job that is over and still there.
+            if not status.is_terminal_state():
                 self._seen_status = status
 
-    def _carry_out(self, decision: Decision) -> None:
+    def _carry_out(self, decision: ev.JobDecision) -> None:
         match decision:
-            case StartTasks():
-                self._tell_all(Start())
-            case CancelTasks(reason):
-                self._tell_all(Cancel(reason))
-            case Disconnect(task):
-                for member in [m for m in self._members.values() if m.key == task]:
-                    member.link.abort()
-            case CancelEngine():
-                self._cancel_engine()
-            case DrainDelivery():
-                self._delivery.drain()
-            case DropDelivery():
-                self._delivery.drop()
-            case Finish(status, failure):
+            case ev.CancelAttempt():
+                if self._attempt is not None:
+                    self._attempt.post(attempt_events.CancelRequested())
+            case ev.AwaitRoom():
+                self._delivery.when_room(lambda: self._notes.put(ev.RoomThere()))
+            case ev.PrepareAttempt(_):
+                self._notes.put(ev.AttemptPrepared())
+            case ev.StartAttempt(number):
+                self._next_attempt(number)
+            case ev.EndJob(status, failure):
                 self._finish(status, failure)
             case _:
                 assert_never(decision)
 
-    def _tell_all(self, message: Down) -> None:
-        for member in self._members.values():
-            member.link.send(message)
-
-    def _cancel_engine(self) -> None:
+    def _first_attempt(self) -> JobAttempt:
+        """The first attempt, before there is another thread."""
         try:
-            self._engine.cancel()
-        except Exception:
-            # It is told again while it has not ended.
-            log.exception("engine did not take the cancellation job=%s", self.job_id)
+            attempt = self._open(Attempt(0))
+        except BaseException as e:
+            self._decide(ev.StartRefused(failure_of(e)))
+            raise
+        return attempt
+
+    def _next_attempt(self, number: Attempt) -> None:
+        self._resources.execution.restart(number, self._time.millis())
+        attempt = self._open(number)
+        try:
+            attempt.run_engine()
+        except Exception as e:  # noqa: BLE001  (the engine's edge: it becomes the attempt's failure)
+            attempt.post(attempt_events.EngineEnded(failure_of(e)))
+
+    def _open(self, number: Attempt) -> JobAttempt:
+        layers = self._deploy(attempt=number, restore={}, checkpoint_folder=None)
+        plan = AttemptPlan(number, layers, self._engines())
+        self._attempt = JobAttempt(plan, self._resources, self)
+        self._attempt.open()
+        return self._attempt
+
+    def _drained(self) -> None:
+        attempt = self._attempt
+        if attempt is not None:
+            attempt.post(attempt_events.DeliveryDrained())
 
     def _finish(self, status: JobStatus, failure: Failure | None) -> None:
-        self._server.remove_job(str(self.job_id))
+        if status is JobStatus.FAILED:
+            self._delivery.settle(self._resources.timing.drain_grace_ms / 1000)
         self._delivery.close(_HANDLER_PATIENCE_S)
         self._ended = self._clock.monotonic()
         with self._lock:
@@ -393,9 +339,7 @@ class JobMaster:
         self._over.set()
 
     def _collapse(self, error: Exception) -> None:
-        """The core itself broke: end the job as far as that is possible without it."""
-        self._cancel_engine()
+        """A core itself broke: end the job as far as that is possible without it."""
+        if self._attempt is not None and not self._attempt.is_over:
+            self._attempt.abandon()
         self._finish(JobStatus.FAILED, failure_of(error))
-
-    def _now(self) -> float:
-        return self._clock.monotonic() + self._epoch

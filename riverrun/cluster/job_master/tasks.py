@@ -1,4 +1,4 @@
-"""The subtasks of one attempt of a job, as their JobMaster knows them: relays too."""
+"""The subtasks of one attempt of a job, as the JobMaster knows them: relays too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum, auto
 from riverrun.core.errors import Failure
 from riverrun.core.ids import Millis, SubtaskId, VertexId
 from riverrun.core.lifecycle import TaskStatus
-from riverrun.graph.deployment import Deployment, TaskDeployment
+from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
 from riverrun.graph.execution_graph import ExecutionGraph, Subtask
 
 
@@ -35,8 +35,12 @@ class TaskRecord:
     Its life is the execution graph's ``Subtask``, so that whoever reads the graph sees it.
     """
 
-    def __init__(self, key: TaskKey, task: str, subtask: Subtask) -> None:
+    def __init__(
+        self, key: TaskKey, task: str, subtask: Subtask, *, is_relay: bool = False
+    ) -> None:
         self.key = key
+        self.id = None if is_relay else subtask.id
+        """The subtask of the job graph; ``None`` for a relay, which has no part in checkpoints."""
         self.task = task
         self.index = subtask.id.index
         self.contact = Contact.AWAITED
@@ -127,6 +131,7 @@ def task_records(
             TaskKey(deployment.layer, deployment.partition),
             deployment.name,
             _life(deployment, execution, at),
+            is_relay=isinstance(deployment, RelayDeployment),
         )
         for layer in layers
         for deployment in layer

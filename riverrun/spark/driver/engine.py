@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,8 @@ class SparkEngine:
         self._session = session
         self._jvm = SparkJvm(session)
         self._job, self._name, self._config = job, name, config
-        self._group = f"riverrun-{job}"
+        # Of this attempt alone: a cancelled group takes no jobs any more.
+        self._group = f"riverrun-{job}-{secrets.token_hex(4)}"
 
     def start(
         self, layers: Sequence[Sequence[Deployment]], control: ControlAccess, on_end: OnEnd

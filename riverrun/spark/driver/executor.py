@@ -7,13 +7,13 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from riverrun.cluster.control_server import ControlServer, ServerSettings
 from riverrun.cluster.job_master.master import JobMaster
 from riverrun.core import options
 from riverrun.core.errors import TooFewSlots
-from riverrun.core.ids import Attempt
 from riverrun.graph.deploy import deployments
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.layers import LayerPlan, plan_layers
@@ -48,18 +48,20 @@ class SparkExecutor:
         check_picklable(submission.graph)
         plan = plan_layers(submission.graph)
         self._check_room(plan)
-        layers = deployments(
+        deploy = partial(
+            deployments,
             submission.graph,
             plan,
             job=submission.job,
             name=submission.name,
-            attempt=Attempt(0),
             config=submission.config,
         )
-        engine = SparkEngine(
-            self._handle.for_job(), submission.job, submission.name, submission.config
+        job = JobMaster(
+            submission,
+            deploy,
+            engines=partial(self._engine, submission),
+            server=self._ensure_server(),
         )
-        job = JobMaster(submission, layers, engine=engine, server=self._ensure_server())
         with self._lock:
             self._jobs = [each for each in self._jobs if not each.status().is_terminal_state()]
             self._jobs.append(job)
@@ -78,6 +80,11 @@ class SparkExecutor:
         if server is not None:
             server.close()
         self._handle.close()
+
+    def _engine(self, submission: JobSubmission) -> SparkEngine:
+        return SparkEngine(
+            self._handle.for_job(), submission.job, submission.name, submission.config
+        )
 
     def _ensure_server(self) -> ControlServer:
         with self._lock:

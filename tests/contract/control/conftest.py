@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import psutil
@@ -12,15 +13,17 @@ import pytest
 
 from riverrun.cluster.control_server import ControlServer, ServerSettings
 from riverrun.cluster.engine import ControlAccess, OnEnd
+from riverrun.cluster.job_master.attempt import JobAttempt
 from riverrun.cluster.job_master.master import JobMaster
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.core.errors import Failure
-from riverrun.core.ids import Attempt, JobId, VertexId
+from riverrun.core.ids import Attempt, JobId, SubtaskId, VertexId
 from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
 from riverrun.graph.executor import JobSubmission, RunningJob
 from riverrun.graph.job_graph import JobGraph, JobVertex
 from riverrun.protocol.control import Register, Start, TaskEnded
+from riverrun.protocol.snapshots import TaskRestore
 from riverrun.spark.worker.control_client import ControlClient
 
 PATIENCE = 30.0
@@ -79,11 +82,17 @@ class PlayedTask:
 
 
 class Job:
-    """A JobMaster that is started, with its engine."""
+    """A JobMaster that is started, with the engine of its first attempt."""
 
     def __init__(self, master: JobMaster, engine: PlayedEngine, parallelism: int) -> None:
         self.master, self.engine, self.parallelism = master, engine, parallelism
         self.as_the_client_sees_it: RunningJob = master
+
+    @property
+    def attempt(self) -> JobAttempt:
+        attempt = self.master._attempt
+        assert attempt is not None
+        return attempt
 
     def register(self, subtask: int, **changes: Any) -> Register:
         relay = subtask == self.parallelism
@@ -115,14 +124,25 @@ class Job:
         return tasks
 
 
-def plan(job: JobId, parallelism: int) -> tuple[JobGraph, list[list[Deployment]]]:
-    """``parallelism`` subtasks of one vertex in layer 0, a relay in layer 1."""
-    vertex = JobVertex(VERTEX, "Map", (), parallelism, 128, "default")
+def plan(parallelism: int) -> JobGraph:
+    """``parallelism`` subtasks of one vertex."""
+    return JobGraph((JobVertex(VERTEX, "Map", (), parallelism, 128, "default"),), ())
+
+
+def layers(
+    job: JobId,
+    parallelism: int,
+    *,
+    attempt: Attempt,
+    restore: Mapping[SubtaskId, TaskRestore],
+    checkpoint_folder: str | None,
+) -> list[list[Deployment]]:
+    """The subtasks in layer 0, a relay in layer 1."""
     tasks: list[Deployment] = [
         TaskDeployment(
             job=job,
             job_name="spend",
-            attempt=Attempt(0),
+            attempt=attempt,
             vertex=VERTEX,
             name="Map",
             subtask=n,
@@ -133,11 +153,12 @@ def plan(job: JobId, parallelism: int) -> tuple[JobGraph, list[list[Deployment]]
             operators=(),
             inputs=(),
             outputs=(),
+            restore=restore.get(SubtaskId(VERTEX, n)),
+            checkpoint_folder=checkpoint_folder,
         )
         for n in range(parallelism)
     ]
-    relay = RelayDeployment(job, "spend", Attempt(0), "Relay: Map", 0, 1, 0, {})
-    return JobGraph((vertex,), ()), [tasks, [relay]]
+    return [tasks, [RelayDeployment(job, "spend", attempt, "Relay: Map", 0, 1, 0, {})]]
 
 
 @pytest.fixture(autouse=True)
@@ -171,11 +192,16 @@ def make_job(server: ControlServer) -> Iterator[Callable[..., Job]]:
         handlers: Mapping[str, Callable[[int, Sequence[Any]], None]] | None = None,
     ) -> Job:
         job = JobId.random()
-        graph, layers = plan(job, parallelism)
         engine = PlayedEngine()
-        submission = JobSubmission(job, "spend", graph, config or {}, handlers or {})
+        submission = JobSubmission(job, "spend", plan(parallelism), config or {}, handlers or {})
         timing = timing or Timing(failure_grace_ms=50, cancel_grace_ms=50, cancel_retry_ms=50)
-        master = JobMaster(submission, layers, engine=engine, server=server, timing=timing)
+        master = JobMaster(
+            submission,
+            partial(layers, job, parallelism),
+            engines=lambda: engine,
+            server=server,
+            timing=timing,
+        )
         jobs.append(Job(master, engine, parallelism))
         return jobs[-1]
 

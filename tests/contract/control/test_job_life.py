@@ -146,8 +146,8 @@ def test_heartbeats_keep_a_quiet_task_alive(make_job: Callable[..., Any]) -> Non
 
     # As long as several timeouts, counted in heartbeats rather than in time.
     for _ in range(silences * 15):
-        heard = next(iter(job.master._members.values())).link.last_heard
-        while next(iter(job.master._members.values())).link.last_heard == heard:
+        heard = next(iter(job.attempt._members.values())).link.last_heard
+        while next(iter(job.attempt._members.values())).link.last_heard == heard:
             assert tasks[0].lost.empty()
             threading.Event().wait(0.005)
 
@@ -267,7 +267,7 @@ def test_a_job_master_that_breaks_ends_its_job_all_the_same(
         raise RuntimeError("a law was broken")
 
     job.master.start()
-    monkeypatch.setattr(job.master._state, "handle", broken)
+    monkeypatch.setattr(job.attempt._state, "handle", broken)
     job.master.cancel()
 
     assert job.master.wait(PATIENCE) is JobStatus.FAILED

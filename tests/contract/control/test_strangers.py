@@ -134,7 +134,7 @@ def test_a_server_that_closes_lets_its_tasks_know(make_job: Callable[..., Any]) 
     job.master.start()
     tasks = job.connect_all()
 
-    job.master._server.close()
+    job.master._resources.server.close()
 
     for task in tasks:
         assert task.lost.get(timeout=PATIENCE)

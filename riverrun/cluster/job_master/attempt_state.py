@@ -1,15 +1,16 @@
-"""The JobMaster's decision core: facts and the time come in, decisions go out.
+"""The decision core of one attempt: facts and the time come in, decisions go out.
 
 No I/O, no threads, no clock. Each call first takes note of the fact, then looks at everything known
 and moves as far as it can: the order in which facts arrive decides as little as possible.
 
-    INITIALIZING -> CREATED      the engine is told to run the job
+    INITIALIZING -> CREATED      the engine is told to run the tasks
     CREATED -> RUNNING           every subtask registered
     RUNNING -> FINISHED          engine succeeded, every subtask reported FINISHED, client took everything
     any -> CANCELLING -> CANCELED
     any -> FAILING -> FAILED     the cause is settled first, then tasks and engine are stopped
 
 FINISHED, CANCELED and FAILED are reached only after the engine has ended and connections are closed.
+What follows from the attempt's end for the job is ``job_state``'s to decide.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class _Delivery(Enum):
     CLOSED = auto()
 
 
-class JobMasterState:
-    """One job's life, from its start to its end."""
+class AttemptState:
+    """One attempt's life, from its start to its end; without restarts it is the job's."""
 
     def __init__(self, job_name: str, tasks: Iterable[TaskRecord], timing: Timing) -> None:
         self.tasks = TaskTable(tasks)
@@ -78,7 +79,7 @@ class JobMasterState:
 
     @property
     def status(self) -> JobStatus:
-        """Where the job stands."""
+        """Where the attempt stands."""
         return self._life.state
 
     @property

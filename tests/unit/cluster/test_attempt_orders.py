@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riverrun.cluster.job_master import events as ev
+from riverrun.cluster.job_master.attempt_state import AttemptState
 from riverrun.cluster.job_master.decisions import Decision, DrainDelivery, Finish
-from riverrun.cluster.job_master.state import JobMasterState
 from riverrun.cluster.job_master.tasks import Contact, TaskKey, TaskRecord
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.core.errors import Failure
@@ -51,7 +51,7 @@ steps = st.lists(st.tuples(facts, st.sampled_from([0.0, 1.0, 60.0, 250.0])), max
 
 @dataclass
 class Play:
-    state: JobMasterState
+    state: AttemptState
     now: float
     decisions: list[Decision]
 
@@ -75,7 +75,7 @@ def new_play(*, started: bool) -> Play:
         TaskRecord(key, "Map", Subtask(SubtaskId(VertexId("v"), n), "Map", Millis(0)))
         for n, key in enumerate(KEYS)
     ]
-    play = Play(JobMasterState("spend", records, TIMING), 0.0, [])
+    play = Play(AttemptState("spend", records, TIMING), 0.0, [])
     if started:
         play.step(ev.JobStarted(), 0)
         for key in KEYS:

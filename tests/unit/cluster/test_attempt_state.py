@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from riverrun.cluster.job_master import events as ev
+from riverrun.cluster.job_master.attempt_state import AttemptState
 from riverrun.cluster.job_master.decisions import (
     CancelEngine,
     CancelTasks,
@@ -15,7 +16,6 @@ from riverrun.cluster.job_master.decisions import (
     Finish,
     StartTasks,
 )
-from riverrun.cluster.job_master.state import JobMasterState
 from riverrun.cluster.job_master.tasks import TaskKey, TaskRecord
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.core.errors import Failure
@@ -39,15 +39,15 @@ FINISHED = Finish(JobStatus.FINISHED, None)
 CANCELED = Finish(JobStatus.CANCELED, None)
 
 
-def make(keys: Sequence[TaskKey] = (A, B)) -> JobMasterState:
+def make(keys: Sequence[TaskKey] = (A, B)) -> AttemptState:
     records = [
         TaskRecord(key, "Map", Subtask(SubtaskId(VertexId("v"), n), "Map", Millis(0)))
         for n, key in enumerate(keys)
     ]
-    return JobMasterState("spend", records, TIMING)
+    return AttemptState("spend", records, TIMING)
 
 
-def feed(state: JobMasterState, *events: ev.Event, at: float = 0.0) -> list[Decision]:
+def feed(state: AttemptState, *events: ev.Event, at: float = 0.0) -> list[Decision]:
     return [decision for event in events for decision in state.handle(event, at)]
 
 
@@ -55,7 +55,7 @@ def registered(*tasks: TaskKey) -> list[ev.Event]:
     return [ev.TaskRegistered(task, 10 + n, "here") for n, task in enumerate(tasks)]
 
 
-def running() -> JobMasterState:
+def running() -> AttemptState:
     state = make()
     feed(state, ev.JobStarted(), *registered(A, B))
     for task in (A, B):
