@@ -140,12 +140,9 @@ def _stand_in(made: type[Any], name: str, found: type[Any] | None) -> type[Any]:
 
 
 def _found(name: str) -> type[Any] | None:
-    seen = _SEEN.get(name)
-    if seen is not None:
-        return seen
     module, _, qualname = name.partition(":")
     try:
         found = attrgetter(qualname)(import_module(module))
     except Exception:  # noqa: BLE001 - an import runs the user's code, which may raise anything
-        return None
+        return _SEEN.get(name)
     return found if isinstance(found, type) else None
