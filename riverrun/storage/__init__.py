@@ -1,4 +1,1 @@
-"""Named blobs behind one small protocol: read, conditional create, list, delete.
-
-Filled by the checkpointing work; the place is reserved so that the import rules hold from the start.
-"""
+"""Whole files behind one small protocol (read, create, list, delete), and the files of checkpoints in it."""

@@ -50,5 +50,21 @@ class Storage(Protocol):
     def list(self, folder: str) -> list[str]:
         """Full locations of all files below ``folder``, at any depth, sorted; empty when there is none."""
 
+    def sizes(self, folder: str) -> dict[str, int]:
+        """What ``list`` gives, each with its size in bytes, in the same order."""
+
     def delete(self, locations: Iterable[str]) -> None:
-        """Remove files; those that are not there are fine. Empty folders may go too."""
+        """Remove files; those that are not there are fine. Empty folders may go too.
+
+        One file that cannot be removed does not save the others; the first error is raised at the end.
+        """
+
+    def delete_folder(self, folder: str) -> None:
+        """Remove ``folder`` and all that is below it, unfinished files too; fine when there is none."""
+
+    def sweep(self, folder: str, older_than_s: float) -> int:
+        """Remove what writers that died left unfinished below ``folder``; how many files that were.
+
+        Such files are never read or listed. Those younger than ``older_than_s`` may belong to a
+        writer that is still at work, and stay.
+        """
