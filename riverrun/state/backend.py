@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from riverrun.api.state import State, StateDescriptor
 from riverrun.core.clock import Clock
@@ -21,7 +21,13 @@ from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
 
 
 class _NoKey:
-    """Stands for the absence of a key: no record is in hand."""
+    """Stands for the absence of a key: no record is in hand.
+
+    It has no hash, so that a dict of state refuses it by itself and no access need ask for it first.
+    """
+
+    def __hash__(self) -> NoReturn:
+        raise TypeError("no current key")
 
     def __repr__(self) -> str:
         return "<no current key>"
@@ -120,6 +126,9 @@ class KeyedStateBackend(ABC):
     @abstractmethod
     def freeze(self, checkpoint: int) -> FrozenState:
         """The state now: the short, synchronous part of a snapshot."""
+
+    def records_passed(self, count: int) -> None:  # noqa: B027  (an optional hook)
+        """So many records went by; called between runs, for cleanup that goes with records."""
 
     def checkpoint_completed(self, checkpoint: int) -> None:  # noqa: B027  (an optional hook)
         """What ``checkpoint`` wrote can be relied on."""

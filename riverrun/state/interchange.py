@@ -13,7 +13,7 @@ map, timers                    a dict, never empty; the dict of one key may come
 
 With ``meta.ttl`` each value, element or value of a map is a pair ``(value, time of last use in ms)``.
 Values are decoded by the types of ``meta``, those that wrote them; who takes them over converts them
-(``riverrun.state.schema``).
+(``riverrun.state.migration``).
 """
 
 from __future__ import annotations

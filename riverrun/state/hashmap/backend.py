@@ -1,0 +1,244 @@
+"""Keyed state in dicts.
+
+A state's values live in one flat dict; key groups are worked out when entries are written, not when
+they are used. Restored state is decoded when its descriptor is known, straight into the declared types;
+what nobody asks for is kept as bytes and goes into the next snapshot as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from riverrun.api.state import State, StateDescriptor
+from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
+from riverrun.state.backend import (
+    NO_KEY,
+    BackendSettings,
+    KeyedStateBackend,
+    StateRefused,
+)
+from riverrun.state.hashmap.frozen import NAME, FrozenHashMap, SnapshotFacts
+from riverrun.state.hashmap.history import History
+from riverrun.state.hashmap.reader import encoded_blocks, raw_sections, replay
+from riverrun.state.hashmap.snapshot_file import RawSection
+from riverrun.state.hashmap.states import table_for
+from riverrun.state.hashmap.table import FrozenTable, Place, Table
+from riverrun.state.interchange import iterate
+from riverrun.state.migration import plan_migration
+from riverrun.state.schema import StateSchema, schema_from, schema_of
+from riverrun.state.serializers import EntrySerializer
+from riverrun.state.ttl import with_ttl
+from riverrun.state.ttl_rules import Sweeper, TtlRules
+from riverrun.storage.snapshot_files import SavedFiles
+
+
+class HashMapBackend(KeyedStateBackend):
+    """Keyed state in dicts."""
+
+    def __init__(self, settings: BackendSettings) -> None:
+        self.key: Any = NO_KEY
+        self.namespace: Any = None
+        self._settings = settings
+        self._groups = range(settings.first_group, settings.last_group + 1)
+        self._tables: dict[str, Table] = {}
+        self._states: dict[str, State] = {}
+        self._ttl: dict[str, TtlRules] = {}
+        self._sweepers: list[Sweeper] = []
+        """Of states whose expired entries every record helps to find."""
+        self._unclaimed: dict[str, list[RawSection]] = {}
+        self._history = History()
+
+    def state(self, descriptor: StateDescriptor, *, namespaced: bool = False) -> State:
+        settings = self._settings
+        schema = schema_of(descriptor, settings.key_type, namespaced=namespaced)
+        known = self._tables.get(descriptor.name)
+        if known is not None:
+            self._require_same(known.schema, schema)
+            return self._states[descriptor.name]
+        place = Place(self, settings.operator, schema, tracked=settings.incremental)
+        table = table_for(descriptor, place)
+        self._claim(table)
+        self._tables[descriptor.name] = table
+        state: State = table  # type: ignore[assignment]  # every table that table_for makes is a state
+        if schema.meta.ttl:
+            rules = self._ttl[descriptor.name] = TtlRules(descriptor, settings.clock)
+            sweeper = self._sweeper(table, rules)
+            state = with_ttl(descriptor, state, rules, sweeper.step if sweeper else None)
+        self._states[descriptor.name] = state
+        return state
+
+    def keys(self, name: str) -> Iterator[Any]:
+        table = self._tables.get(name)
+        if table is not None:
+            rules = self._ttl.get(name)
+            for address, stored in table.stored():
+                if rules is None or rules.visible(stored):
+                    yield address
+            return
+        found: dict[Any, None] = {}
+        for section in self._unclaimed.get(name, ()):
+            serializer = EntrySerializer(schema_from(section.meta), self._settings.operator)
+            for _, addresses, values in replay(section, serializer, self._groups):
+                for address in addresses:
+                    if values is None:
+                        found.pop(address, None)
+                    else:
+                        found[address] = None
+        yield from found
+
+    def restore(
+        self, snapshots: Sequence[KeyedSnapshot], files: SavedFiles, *, owned: bool
+    ) -> None:
+        for snapshot in snapshots:
+            if snapshot.backend == NAME:
+                self._require_same_groups(snapshot)
+                sections = raw_sections(snapshot, files, self._groups)
+            else:
+                sections = encoded_blocks(
+                    iterate(snapshot, files, self._groups), self._settings.operator
+                )
+            for section in sections:
+                self._unclaimed.setdefault(section.meta.name, []).append(section)
+        if owned and len(snapshots) == 1 and self._may_build_on(snapshots[0]):
+            self._history.relied_on = snapshots[0].parts
+
+    def freeze(self, checkpoint: int) -> FrozenHashMap:
+        tables = self._tables.values()
+        before = None
+        frozen: list[FrozenTable] = []
+        changes = None
+        if self._settings.incremental:
+            taken = {name: table.take_changed() for name, table in self._tables.items()}
+            changes = self._history.freeze(checkpoint, taken)
+            if changes is not None and self._is_much(changes):
+                changes = None
+        if changes is None:
+            frozen = [table.freeze_all() for table in tables]
+            self._prune(frozen)
+        else:
+            before = self._history.relied_on
+            frozen = [
+                self._tables[name].freeze_some(found) for name, found in changes.items() if found
+            ]
+        unclaimed = [one for sections in self._unclaimed.values() for one in sections]
+        return FrozenHashMap(
+            settings=self._settings,
+            tables=frozen,
+            unclaimed=unclaimed if before is None else (),
+            states=self._metas(),
+            before=before,
+            wrote=lambda parts: self._history.wrote(checkpoint, parts),
+        )
+
+    def records_passed(self, count: int) -> None:
+        for sweeper in self._sweepers:
+            sweeper.step(count)
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        self._history.completed(checkpoint)
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:
+        self._history.aborted(checkpoint)
+
+    def entry_count(self) -> int:
+        waiting = sum(
+            count
+            for sections in self._unclaimed.values()
+            for section in sections
+            for block in section.blocks
+            for group, count in block.groups
+            if group in self._groups and not block.removed
+        )
+        return waiting + sum(len(table.data) for table in self._tables.values())
+
+    def close(self) -> None:
+        for table in self._tables.values():
+            table.data.clear()
+        self._unclaimed.clear()
+
+    def _claim(self, table: Table) -> None:
+        """Decode what was restored for the table's state."""
+        schema, settings, data = table.schema, self._settings, table.data
+        for section in self._unclaimed.get(schema.meta.name, ()):
+            same = section.meta == schema.meta
+            written = schema if same else schema_from(section.meta)
+            migration = plan_migration(written, schema, settings.operator, settings.clock.now())
+            serializer = EntrySerializer(written, settings.operator)
+            for _, addresses, values in replay(section, serializer, self._groups):
+                if migration is not None:
+                    addresses = list(map(migration.address, addresses))  # noqa: PLW2901
+                    values = values and list(map(migration.stored, values))  # noqa: PLW2901
+                if values is None:
+                    for address in addresses:
+                        data.pop(address, None)
+                else:
+                    data.update(zip(addresses, values, strict=True))
+            if migration is not None:
+                self._history.renew()
+        self._unclaimed.pop(schema.meta.name, None)
+
+    def _sweeper(self, table: Table, rules: TtlRules) -> Sweeper | None:
+        if rules.cleanup is None:
+            return None
+        sweeper = Sweeper(table, rules, rules.cleanup.get_cleanup_size())
+        if rules.cleanup.run_cleanup_for_every_record():
+            self._sweepers.append(sweeper)
+        return sweeper
+
+    def _may_build_on(self, snapshot: KeyedSnapshot) -> bool:
+        settings = self._settings
+        return (
+            settings.incremental
+            and snapshot.backend == NAME
+            and (snapshot.first_group, snapshot.last_group)
+            == (settings.first_group, settings.last_group)
+            and all(part.shared for part in snapshot.parts)
+        )
+
+    def _is_much(self, changes: dict[str, set[object]]) -> bool:
+        return 2 * sum(map(len, changes.values())) > self.entry_count()
+
+    def _prune(self, tables: Sequence[FrozenTable]) -> None:
+        for frozen in tables:
+            rules = self._ttl.get(frozen.table.schema.meta.name)
+            if rules is not None and rules.in_full_snapshot:
+                frozen.prune = rules.pruner()
+
+    def _metas(self) -> tuple[StateMeta, ...]:
+        claimed = [table.schema.meta for table in self._tables.values()]
+        waiting = [sections[-1].meta for sections in self._unclaimed.values()]
+        return (*claimed, *waiting)
+
+    def _require_same(self, known: StateSchema, asked: StateSchema) -> None:
+        if known.meta != asked.meta:
+            raise StateRefused(
+                f"operator {self._settings.operator!r}: state {known.meta.name!r} was asked for twice, as "
+                f"{_described(known)} and as {_described(asked)}; use one descriptor, or two names"
+            )
+
+    def _require_same_groups(self, snapshot: KeyedSnapshot) -> None:
+        facts = msgspec.msgpack.decode(snapshot.meta, type=SnapshotFacts)
+        if facts.max_parallelism != self._settings.max_parallelism:
+            raise StateRefused(
+                f"operator {self._settings.operator!r}: its state was written with max parallelism "
+                f"{facts.max_parallelism} and is restored with {self._settings.max_parallelism}; keys "
+                f"would be looked for in other key groups, so set max parallelism to "
+                f"{facts.max_parallelism}"
+            )
+
+
+def _described(schema: StateSchema) -> str:
+    meta = schema.meta
+    words = [f"{meta.kind.value} state"]
+    if schema.map_key is not None:
+        words.append(f"of keys {schema.map_key!r}")
+    if schema.value is not None:
+        words.append(f"of {schema.value!r}")
+    if meta.namespaced:
+        words.append("with namespaces")
+    if meta.ttl:
+        words.append("with TTL")
+    return " ".join(words)

@@ -1,0 +1,82 @@
+"""Which files a snapshot may refer to, and what has changed since they were written.
+
+A snapshot is a base and the deltas after it. It may refer only to files of a checkpoint that is known to be
+complete: those of any other are deleted when it fails. So a delta holds everything that changed since
+the last complete checkpoint was taken, also what other checkpoints took meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from riverrun.protocol.snapshots import KeyedPart
+
+Changes: TypeAlias = Mapping[str, set[object]]
+"""Addresses by the name of the state."""
+
+_MOST_DELTAS: Final = 20
+_LARGEST_SHARE: Final = 0.5
+"""Of the base; above it the deltas cost more to keep and to read than a new base to write."""
+
+
+@dataclass(slots=True)
+class History:
+    """The snapshots of one backend that later ones may build on."""
+
+    relied_on: tuple[KeyedPart, ...] | None = None
+    """The parts of the last complete checkpoint; None when the next snapshot must be a base."""
+    _written: dict[int, tuple[KeyedPart, ...]] = field(default_factory=dict)
+    _changes: dict[int, Changes] = field(default_factory=dict)
+    """What changed before each freeze and after the one before, since the complete checkpoint."""
+    _renewed: int = -1
+    """Checkpoints up to this one hold values in a form that must not be built on."""
+
+    def freeze(self, checkpoint: int, changes: Changes) -> dict[str, set[object]] | None:
+        """Take in what changed since the last freeze.
+
+        Returns:
+            What a delta on the parts relied on must hold, or None when a base is due.
+        """
+        self._changes[checkpoint] = changes
+        if self.relied_on is None or _is_long(self.relied_on):
+            return None
+        since: dict[str, set[object]] = {}
+        for taken in self._changes.values():
+            for name, addresses in taken.items():
+                since.setdefault(name, set()).update(addresses)
+        return since
+
+    def wrote(self, checkpoint: int, parts: tuple[KeyedPart, ...]) -> None:
+        """The snapshot of ``checkpoint`` consists of ``parts``; called from the writing thread."""
+        self._written[checkpoint] = parts
+
+    def completed(self, checkpoint: int) -> None:
+        """Its parts can be relied on from now on."""
+        parts = self._written.get(checkpoint)
+        if parts is None:
+            return
+        if checkpoint > self._renewed:
+            self.relied_on = parts
+        # Removed one by one: the writing thread may add to the same dict.
+        for older in [number for number in list(self._written) if number <= checkpoint]:
+            del self._written[older]
+        for older in [number for number in self._changes if number <= checkpoint]:
+            del self._changes[older]
+
+    def aborted(self, checkpoint: int) -> None:
+        """Its parts must not be relied on; what it took stays due."""
+        self._written.pop(checkpoint, None)
+
+    def renew(self) -> None:
+        """Build on nothing that was frozen up to now."""
+        self.relied_on = None
+        self._renewed = max(self._changes, default=self._renewed)
+
+
+def _is_long(parts: tuple[KeyedPart, ...]) -> bool:
+    if not parts:
+        return False
+    deltas = sum(part.blob.size for part in parts[1:])
+    return len(parts) > _MOST_DELTAS or deltas > parts[0].blob.size * _LARGEST_SHARE

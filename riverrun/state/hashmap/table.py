@@ -1,0 +1,156 @@
+"""The entries of one state in a dict, and what a snapshot needs to take them while they change.
+
+A snapshot holds the values as they are; it does not copy them. Until it is written, the table gives
+out no value that the snapshot holds and that could be changed: it puts a copy in its place first. The
+snapshot keeps the original. This costs nothing while no snapshot is being written, because the way
+to read (``_get``) is exchanged only for that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from riverrun.protocol.snapshots import StateKind
+from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
+from riverrun.state.immutable import (
+    ATOMS,
+    copy_of,
+    copy_of_dict,
+    copy_of_list,
+    is_immutable_type,
+)
+from riverrun.state.schema import MAPS, StateSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose state a table holds."""
+
+    backend: KeyedStateBackend
+    operator: str
+    schema: StateSchema
+    tracked: bool
+    """Whether to remember which addresses change."""
+
+
+@dataclass(slots=True)
+class FrozenTable:
+    """What one snapshot takes of one table."""
+
+    table: Table
+    entries: dict[Any, Any]
+    removed: Sequence[Any] = ()
+    prune: Callable[[Any], Any] | None = None
+    """Gives what is left of a stored value, or None; set where expired entries are left out."""
+
+
+class Table:
+    """Entries by address: the key, or (key, namespace) where the state has namespaces.
+
+    Attributes:
+        data: The entries. Whoever reads a value to hand it out uses ``_get`` instead.
+        changed: Addresses put or removed since the last freeze; None when nobody wants to know.
+    """
+
+    __slots__ = (
+        "_backend",
+        "_copy",
+        "_frozen",
+        "_get",
+        "_lock",
+        "_namespaced",
+        "_operator",
+        "changed",
+        "data",
+        "schema",
+    )
+
+    def __init__(self, place: Place) -> None:
+        self.schema = place.schema
+        self.data: dict[Any, Any] = {}
+        self.changed: set[Any] | None = set() if place.tracked else None
+        self._backend = place.backend
+        self._operator = place.operator
+        self._namespaced = place.schema.meta.namespaced
+        self._get: Callable[[Any], Any] = self.data.get
+        self._copy = _copier(place.schema)
+        self._frozen: tuple[dict[Any, Any], ...] = ()
+        self._lock = Lock()
+
+    def freeze_all(self) -> FrozenTable:
+        """Every entry as it is now."""
+        return self._guarded(FrozenTable(self, self.data.copy()))
+
+    def freeze_some(self, addresses: Collection[Any]) -> FrozenTable:
+        """What is now at ``addresses``, with those where nothing is."""
+        data = self.data
+        entries = {address: data[address] for address in addresses if address in data}
+        removed = [address for address in addresses if address not in data]
+        return self._guarded(FrozenTable(self, entries, removed))
+
+    def thaw(self, frozen: FrozenTable) -> None:
+        """The snapshot needs ``frozen`` no more; any thread."""
+        with self._lock:
+            self._frozen = tuple(held for held in self._frozen if held is not frozen.entries)
+            if not self._frozen:
+                self._get = self.data.get
+
+    def take_changed(self) -> set[Any]:
+        """The addresses changed since the last call."""
+        found, self.changed = self.changed, set()
+        return found or set()
+
+    def drop(self, address: Any) -> None:
+        """Remove the entry, if there is one."""
+        if self.data.pop(address, None) is not None and self.changed is not None:
+            self.changed.add(address)
+
+    def stored(self) -> Iterator[tuple[Any, Any]]:
+        """Addresses and stored values, to look at and not to hand out; changes meanwhile are fine."""
+        data = self.data
+        for address in list(data):
+            value = data.get(address)
+            if value is not None:
+                yield address, value
+
+    def replace(self, address: Any, value: Any) -> None:
+        """Put a stored value at an address."""
+        self.data[address] = value
+        if self.changed is not None:
+            self.changed.add(address)
+
+    def _address(self) -> Any:
+        """Where the current key's entry is."""
+        key = self._backend.key
+        if key is NO_KEY:
+            raise NoCurrentKey(self._operator, self.schema.meta.name)
+        return (key, self._backend.namespace) if self._namespaced else key
+
+    def _guarded(self, frozen: FrozenTable) -> FrozenTable:
+        if self._copy is not None and frozen.entries:
+            with self._lock:
+                self._frozen = (*self._frozen, frozen.entries)
+                self._get = self._get_guarded
+        return frozen
+
+    def _get_guarded(self, address: Any) -> Any:
+        """The value at ``address``, no longer shared with any snapshot if it can change."""
+        value = self.data.get(address)
+        if type(value) in ATOMS or self._copy is None:
+            return value
+        if any(held.get(address) is value for held in self._frozen):
+            value = self.data[address] = self._copy(value)
+        return value
+
+
+def _copier(schema: StateSchema) -> Callable[[Any], Any] | None:
+    """How to copy a stored value; None where there is nothing that could change."""
+    immutable = is_immutable_type(schema.value)
+    if schema.meta.kind is StateKind.LIST:
+        return list.copy if immutable else copy_of_list
+    if schema.meta.kind in MAPS:
+        return dict.copy if immutable else copy_of_dict
+    return None if immutable else copy_of
