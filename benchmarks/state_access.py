@@ -23,6 +23,7 @@ ROUNDS = 5
 
 
 def a_backend(name: str, *, incremental: bool) -> KeyedStateBackend:
+    """A backend of all key groups."""
     return create_backend(
         name,
         BackendSettings(
@@ -40,6 +41,7 @@ def a_backend(name: str, *, incremental: bool) -> KeyedStateBackend:
 
 
 def dict_loop(keys: list[int]) -> Callable[[], None]:
+    """The bare loop."""
     table: dict[int, int] = {}
 
     def loop() -> None:
@@ -52,6 +54,7 @@ def dict_loop(keys: list[int]) -> Callable[[], None]:
 
 
 def state_loop(backend: KeyedStateBackend, keys: list[int]) -> Callable[[], None]:
+    """The same loop with a keyed state."""
     state = cast("ValueState[int]", backend.state(ValueStateDescriptor("count")))
 
     def loop() -> None:
@@ -64,6 +67,7 @@ def state_loop(backend: KeyedStateBackend, keys: list[int]) -> Callable[[], None
 
 
 def nanoseconds(loop: Callable[[], None]) -> float:
+    """Time a record, the best of some rounds."""
     loop()
     best = float("inf")
     for _ in range(ROUNDS):
@@ -74,6 +78,7 @@ def nanoseconds(loop: Callable[[], None]) -> float:
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("backends", nargs="*", default=["hashmap"])
     names = parser.parse_args().backends

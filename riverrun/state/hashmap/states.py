@@ -40,11 +40,11 @@ class HashMapValueState(Table, ValueState[Any]):
 
     def update(self, value: Any) -> None:
         key = self._backend.key
+        if value is None:
+            self.drop(self._address())
+            return
         try:
-            if value is None:
-                self.data.pop(key, None)
-            else:
-                self.data[key] = value
+            self.data[key] = value
         except TypeError:
             self._address()
             raise
