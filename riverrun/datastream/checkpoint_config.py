@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
 from riverrun.core.options import CheckpointingMode, ExternalizedCheckpointRetention
 from riverrun.core.time import Duration, DurationLike, to_millis
+from riverrun.datastream.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    checkpoint_storage_of,
+)
 
 __all__ = ["CheckpointConfig"]
+
+UNLIMITED_FAILURES: Final = 2**31 - 1
+"""Flink's number for a job that no failed checkpoint fails."""
 
 
 class CheckpointConfig:
@@ -92,6 +100,19 @@ class CheckpointConfig:
         options.TOLERABLE_FAILED_CHECKPOINTS.set(self._config, tolerable_checkpoint_failure_number)
         return self
 
+    def is_fail_on_checkpointing_errors(self) -> bool:
+        """Whether the job fails with the first checkpoint that does."""
+        return self.get_tolerable_checkpoint_failure_number() == 0
+
+    def set_fail_on_checkpointing_errors(
+        self,
+        fail_on_checkpointing_errors: bool,  # noqa: FBT001  (PyFlink's signature)
+    ) -> CheckpointConfig:
+        """Let the job fail with the first checkpoint that does, or never because of one."""
+        return self.set_tolerable_checkpoint_failure_number(
+            0 if fail_on_checkpointing_errors else UNLIMITED_FAILURES
+        )
+
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
@@ -130,6 +151,14 @@ class CheckpointConfig:
         """After what time an aligned checkpoint turns into an unaligned one."""
         return options.ALIGNED_TIMEOUT.get(self._config)
 
+    def set_alignment_timeout(self, alignment_timeout: DurationLike) -> CheckpointConfig:
+        """The older name of ``set_aligned_checkpoint_timeout``."""
+        return self.set_aligned_checkpoint_timeout(alignment_timeout)
+
+    def get_alignment_timeout(self) -> Duration:
+        """The older name of ``get_aligned_checkpoint_timeout``."""
+        return self.get_aligned_checkpoint_timeout()
+
     def set_force_unaligned_checkpoints(
         self,
         force_unaligned_checkpoints: bool = True,  # noqa: FBT001, FBT002
@@ -141,3 +170,21 @@ class CheckpointConfig:
     def is_force_unaligned_checkpoints(self) -> bool:
         """Whether unaligned checkpoints are forced."""
         return options.UNALIGNED_FORCED.get(self._config)
+
+    def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
+        """Say where checkpoints go."""
+        if not isinstance(storage, CheckpointStorage):
+            raise TypeError(
+                f"set_checkpoint_storage: got {storage!r}; expected a CheckpointStorage, such as "
+                f"FileSystemCheckpointStorage('file:///var/checkpoints')"
+            )
+        storage.configure(self._config)
+        return self
+
+    def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
+        """Say in which folder or object store checkpoints go."""
+        return self.set_checkpoint_storage(FileSystemCheckpointStorage(checkpoint_path))
+
+    def get_checkpoint_storage(self) -> CheckpointStorage | None:
+        """Where checkpoints go; None when nothing is set."""
+        return checkpoint_storage_of(self._config)

@@ -34,10 +34,12 @@ from riverrun.api.resolve import (
     reduce_callable,
 )
 from riverrun.api.sink import Sink
+from riverrun.api.state import MapStateDescriptor
 from riverrun.connectors.collect import CollectSink
 from riverrun.connectors.function_sink import FunctionSink
 from riverrun.connectors.print import PrintSink
 from riverrun.core.errors import ProgramError
+from riverrun.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
 from riverrun.datastream.collect import CloseableIterator, ResultBuffer
 from riverrun.datastream.data_stream_sink import DataStreamSink
 from riverrun.datastream.execution_config import ExecutionConfig, check_positive
@@ -218,9 +220,35 @@ class DataStream(OperatorSettings):
         """Send records to the subtask with the same index; both sides need the same parallelism."""
         return self._partitioned(Forward())
 
-    def broadcast(self) -> DataStream:
-        """Send each record to every subtask."""
+    @overload
+    def broadcast(self) -> DataStream: ...
+    @overload
+    def broadcast(
+        self, state: MapStateDescriptor, /, *more: MapStateDescriptor
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self, *broadcast_state_descriptors: MapStateDescriptor
+    ) -> DataStream | BroadcastStream:
+        """Send each record to every subtask.
+
+        With descriptors of the states that subtasks keep of them: a stream for ``connect``.
+        """
+        if broadcast_state_descriptors:
+            return BroadcastStream(self, broadcast_state_descriptors)
         return self._partitioned(Broadcast())
+
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream[DataStream]:
+        """This stream beside a broadcast stream, for an operator that reads both."""
+        if not isinstance(ds, BroadcastStream):
+            raise TypeError(
+                f"connect: got {ds!r}; expected a BroadcastStream, as from "
+                f"broadcast(MapStateDescriptor(...)); other streams cannot be connected yet"
+            )
+        return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
+
+    def _is_keyed(self) -> bool:
+        return False
 
     def global_(self) -> DataStream:
         """Send all records to the first subtask; also there under the name ``global``."""
@@ -272,11 +300,18 @@ class DataStream(OperatorSettings):
             return list(islice(iterator, limit))
 
     def _then(
-        self, name: str, spec: OperatorSpec, output_type: Type, *, declared: bool = False
+        self,
+        name: str,
+        spec: OperatorSpec,
+        output_type: Type,
+        *,
+        declared: bool = False,
+        second: Upstream | None = None,
     ) -> DataStream:
         """The stream of a new operator that reads this one; a declared type is enforced."""
+        inputs = [self._upstream] if second is None else [self._upstream, second]
         operator = self._program.add(
-            name, spec, [self._upstream], output_type=output_type, enforce_type=declared
+            name, spec, inputs, output_type=output_type, enforce_type=declared
         )
         return DataStream(self._program, operator, output_type)
 
@@ -312,6 +347,9 @@ class KeyedStream(KeyedRefusals, DataStream):
     def get_key_type(self) -> TypeInformation:
         """The type of the keys; Types.PICKLED_BYTE_ARRAY() stands for any Python value."""
         return Types.PICKLED_BYTE_ARRAY() if self._key_type is None else self._key_type
+
+    def _is_keyed(self) -> bool:
+        return True
 
     def process(  # type: ignore[override]  # the keyed contract, as in Flink
         self, func: KeyedProcessFunction, output_type: Type = None
@@ -374,9 +412,15 @@ class KeyedStream(KeyedRefusals, DataStream):
         return self._then(name, ReduceSpec(aggregation(kind, position)), self._type)
 
     def _then(
-        self, name: str, spec: OperatorSpec, output_type: Type, *, declared: bool = False
+        self,
+        name: str,
+        spec: OperatorSpec,
+        output_type: Type,
+        *,
+        declared: bool = False,
+        second: Upstream | None = None,
     ) -> DataStream:
-        stream = super()._then(name, spec, output_type, declared=declared)
+        stream = super()._then(name, spec, output_type, declared=declared, second=second)
         operator = stream._operator(name)  # noqa: SLF001
         operator.key_selector, operator.key_type = self._key_selector, self._key_type
         return stream

@@ -26,6 +26,7 @@ from riverrun.datastream.job_client import JobClient, JobExecutionResult, run_to
 from riverrun.datastream.output_types import checked_type, output_type_of
 from riverrun.datastream.program import Program
 from riverrun.datastream.slot_sharing_group import SlotSharingGroup
+from riverrun.datastream.state_backend import StateBackend, state_backend_of
 from riverrun.graph.plan_json import execution_plan_json
 from riverrun.graph.specs import SourceSpec
 from riverrun.serde.type_info import TypeInformation
@@ -164,6 +165,33 @@ class StreamExecutionEnvironment:
     def get_checkpointing_mode(self) -> CheckpointingMode:
         """Exactly once, or at least once."""
         return self.get_checkpoint_config().get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """The newer name of ``get_checkpointing_mode``."""
+        return self.get_checkpointing_mode()
+
+    def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
+        """Say where the state of keys lives while the job runs."""
+        if not isinstance(state_backend, StateBackend):
+            raise TypeError(
+                f"set_state_backend: got {state_backend!r}; expected HashMapStateBackend() or "
+                f"EmbeddedRocksDBStateBackend()"
+            )
+        state_backend.configure(self._config)
+        return self
+
+    def get_state_backend(self) -> StateBackend:
+        """Where the state of keys lives while the job runs."""
+        return state_backend_of(self._config)
+
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:  # noqa: FBT001  (PyFlink's signature)
+        """Accept Flink's setting; it changes nothing, incremental checkpoints serve its purpose here."""
+        options.CHANGELOG.set(self._config, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What was set; None: nothing."""
+        return options.CHANGELOG.get(self._config)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
         """Say where savepoints go when they are asked for without a place."""

@@ -27,8 +27,9 @@ class KeyedRefusals:
         """Refuse: records go where their key belongs."""
         _refuse_partitioning("forward")
 
-    def broadcast(self) -> NoReturn:
+    def broadcast(self, *broadcast_state_descriptors: Any) -> NoReturn:
         """Refuse: records go where their key belongs."""
+        del broadcast_state_descriptors
         _refuse_partitioning("broadcast")
 
     def global_(self) -> NoReturn:
