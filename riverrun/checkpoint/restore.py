@@ -1,0 +1,186 @@
+"""Who gets what of a checkpoint: pure decisions over plain data, no file is read.
+
+Operators are matched by their ids, so that they may be chained otherwise than they were. Keyed state
+goes where its key groups belong now; operator state is dealt out as each state asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from riverrun.checkpoint.metadata import CheckpointMetadata
+from riverrun.checkpoint.plan import channels_to
+from riverrun.checkpoint.restore_channels import assign_channels
+from riverrun.checkpoint.saved_operators import RestoreRefused, SavedOperator, saved_operators
+from riverrun.core.ids import SubtaskId
+from riverrun.graph.deployment import ChainedOperator
+from riverrun.graph.job_graph import JobGraph, JobVertex
+from riverrun.graph.key_groups import group_range
+from riverrun.protocol.snapshots import (
+    FORMAT_VERSION,
+    KeyedSnapshot,
+    OperatorRestore,
+    OperatorStatePart,
+    Redistribution,
+    TaskRestore,
+)
+
+
+def assign(
+    metadata: CheckpointMetadata, graph: JobGraph, *, allow_non_restored: bool, owned: bool
+) -> dict[SubtaskId, TaskRestore]:
+    """What each subtask of ``graph`` starts from.
+
+    An operator that was in the checkpoint has an entry, which is empty where nothing is left for the
+    subtask; an operator that is new has none. A subtask is ``finished`` when it has nothing to start
+    from, all its operators had finished, and so had everybody who sends to it.
+
+    Args:
+        metadata: the checkpoint.
+        graph: the program that goes on from it.
+        allow_non_restored: leave out state whose operator the program does not have.
+        owned: whether the checkpoint belongs to this job.
+
+    Raises:
+        RestoreRefused: the program cannot go on from the checkpoint.
+    """
+    _check_format(metadata)
+    saved = saved_operators(metadata)
+    _check_all_claimed(metadata, saved, graph, allow_non_restored=allow_non_restored)
+    channels = assign_channels(metadata, graph)
+    restores = {
+        SubtaskId(vertex.id, index): TaskRestore(
+            checkpoint=metadata.checkpoint,
+            operators=_operators(vertex, index, saved),
+            channels=channels.get(SubtaskId(vertex.id, index), ()),
+            owned=owned,
+        )
+        for vertex in graph.vertices
+        for index in range(vertex.parallelism)
+    }
+    return _with_finished(restores, graph, saved)
+
+
+def _check_format(metadata: CheckpointMetadata) -> None:
+    if not 1 <= metadata.format_version <= FORMAT_VERSION:
+        raise RestoreRefused(
+            f"checkpoint {metadata.checkpoint} of job {metadata.job_name!r}: has format "
+            f"{metadata.format_version}, written by riverrun {metadata.riverrun_version!r}; this "
+            f"riverrun reads formats 1 to {FORMAT_VERSION}: restore it with the version that wrote it, "
+            f"or a newer one"
+        )
+
+
+def _check_all_claimed(
+    metadata: CheckpointMetadata,
+    saved: Mapping[str, SavedOperator],
+    graph: JobGraph,
+    *,
+    allow_non_restored: bool,
+) -> None:
+    known = {operator.operator_id for vertex in graph.vertices for operator in vertex.operators}
+    orphans = [each for each in saved.values() if each.has_state and each.operator_id not in known]
+    if orphans and not allow_non_restored:
+        raise RestoreRefused(
+            f"checkpoint {metadata.checkpoint} of job {metadata.job_name!r}: holds state of "
+            f"{', '.join(each.describe() for each in orphans)}, which the program does not have; give "
+            f"the operator that shall take it over the same uid, or leave the state out with "
+            f"--allowNonRestoredState"
+        )
+
+
+def _operators(
+    vertex: JobVertex, index: int, saved: Mapping[str, SavedOperator]
+) -> dict[str, OperatorRestore]:
+    return {
+        operator.operator_id: OperatorRestore(
+            keyed=_keyed(operator, vertex, index, saved[operator.operator_id]),
+            lists=tuple(_lists(saved[operator.operator_id], index, vertex.parallelism)),
+        )
+        for operator in vertex.operators
+        if operator.operator_id in saved
+    }
+
+
+def _keyed(
+    operator: ChainedOperator, vertex: JobVertex, index: int, saved: SavedOperator
+) -> tuple[KeyedSnapshot, ...]:
+    keyed = saved.keyed
+    if keyed and saved.max_parallelism != vertex.max_parallelism:
+        raise RestoreRefused(
+            f"operator {operator.name!r} (uid {operator.uid!r}): has max parallelism "
+            f"{vertex.max_parallelism}, its keyed state was saved with {saved.max_parallelism}, and key "
+            f"groups cannot be counted anew; set its max parallelism to {saved.max_parallelism} with "
+            f"set_max_parallelism({saved.max_parallelism})"
+        )
+    first, last = group_range(index, vertex.parallelism, vertex.max_parallelism)
+    return tuple(each for each in keyed if each.first_group <= last and first <= each.last_group)
+
+
+def _lists(saved: SavedOperator, index: int, parallelism: int) -> Iterable[OperatorStatePart]:
+    for (_, redistribution), parts in saved.lists.items():
+        match redistribution:
+            case Redistribution.UNION:
+                yield from (part for _, part in parts)
+            case Redistribution.BROADCAST:
+                yield parts[index % len(parts)][1]
+            case Redistribution.SPLIT if parallelism == saved.parallelism:
+                yield from (part for subtask, part in parts if subtask == index)
+            case Redistribution.SPLIT:
+                yield from _dealt([part for _, part in parts], index, parallelism)
+
+
+def _dealt(
+    parts: Sequence[OperatorStatePart], index: int, parallelism: int
+) -> Iterable[OperatorStatePart]:
+    """Every ``parallelism``-th item, over all parts, beginning with the item ``index``."""
+    before = 0
+    for part in parts:
+        items = part.items[(index - before) % parallelism :: parallelism]
+        before += len(part.items)
+        if items:
+            yield msgspec.structs.replace(part, items=items)
+
+
+def _with_finished(
+    restores: dict[SubtaskId, TaskRestore], graph: JobGraph, saved: Mapping[str, SavedOperator]
+) -> dict[SubtaskId, TaskRestore]:
+    producers = channels_to(graph)
+    finished: set[SubtaskId] = set()
+    # Vertices come after their inputs, so that what is known of producers is complete.
+    for task, restore in restores.items():
+        vertex = graph.vertex(task.vertex)
+        if (
+            finished.issuperset(producers[task])
+            and _is_empty(restore)
+            and all(_had_finished(each, task, vertex, saved) for each in vertex.operators)
+        ):
+            finished.add(task)
+    return {
+        task: msgspec.structs.replace(restore, finished=task in finished)
+        for task, restore in restores.items()
+    }
+
+
+def _is_empty(restore: TaskRestore) -> bool:
+    return not restore.channels and not any(
+        any(snapshot.parts for snapshot in operator.keyed)
+        or any(part.items for part in operator.lists)
+        for operator in restore.operators.values()
+    )
+
+
+def _had_finished(
+    operator: ChainedOperator,
+    task: SubtaskId,
+    vertex: JobVertex,
+    saved: Mapping[str, SavedOperator],
+) -> bool:
+    was = saved.get(operator.operator_id)
+    if was is None:
+        return False
+    if was.parallelism == vertex.parallelism:
+        return task.index in was.finished
+    return len(was.finished) == was.parallelism
