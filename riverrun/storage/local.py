@@ -13,14 +13,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from riverrun.storage.linking import link_or_copy
 from riverrun.storage.os_errors import exists_already, is_missing, missing, reported, storage_error
 from riverrun.storage.storage import StorageError
 from riverrun.storage.unfinished import is_unfinished, unfinished_name
-
-_NO_LINK: Final = frozenset(
-    {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-)
-"""Answers to a hard link that mean: not here, copy instead."""
 
 _FOLDER_TRIES: Final = 10
 
@@ -62,8 +58,7 @@ class LocalStorage:
             _force(original, os.O_RDONLY)
 
         def fill(temporary: Path) -> None:
-            if not _linked(original, temporary):
-                _copy(original, temporary)
+            link_or_copy(original, temporary)
 
         self._make(location, fill, new=False)
 
@@ -79,8 +74,7 @@ class LocalStorage:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise missing("downloading", location)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if not _linked(path, target):
-                _copy(path, target)
+            link_or_copy(path, target)
         except FileExistsError as error:
             raise exists_already(f"downloading {location!r} to", str(target)) from error
         except OSError as error:
@@ -228,29 +222,6 @@ def _force(path: Path, flags: int) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-def _linked(source: Path, target: Path) -> bool:
-    """Whether ``target`` could be made another name of ``source``."""
-    try:
-        os.link(source, target)
-    except OSError as error:
-        if error.errno in _NO_LINK:
-            return False
-        raise
-    return True
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy to a path that must not exist; on an error nothing is there."""
-    with source.open("rb") as reading, target.open("xb") as writing:
-        try:
-            shutil.copyfileobj(reading, writing, 1 << 20)
-            writing.flush()
-            os.fsync(writing.fileno())
-        except BaseException:
-            target.unlink(missing_ok=True)
-            raise
 
 
 def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
