@@ -8,7 +8,8 @@ Each item is one tag byte and its content, and shows its own end:
 
     N none      I integer         F float             D decimal    Q fraction   S str    B bytes
     T tuple     d date            t naive datetime    z instant    m time       M time with an offset
-    e timedelta U UUID            f frozenset         R row        C dataclass  P pickle
+    e timedelta U UUID            f frozenset         R row        C dataclass  E enum member
+    P pickle of anything else
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ import struct
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, Flag
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 from uuid import UUID
+
+import numpy as np
 
 from riverrun.serde.row import Row, sorted_by_name
 
@@ -218,8 +221,17 @@ def _put_pickle(out: bytearray, key: Any) -> bool:
     # Without the memo: else the bytes would depend on which parts are one object.
     pickler.fast = True
     pickler.dump(key)
-    _put_bytes(out, b"P", buffer.getvalue())
-    return True
+    data = buffer.getvalue()
+    _put_bytes(out, b"P", data)
+    # A class of the started script has no such name in another process.
+    return b"__main__" not in data
+
+
+def _put_enum(out: bytearray, key: Enum) -> bool:
+    cls = type(key)
+    name = key.value if isinstance(key, Flag) else key.name
+    _put_items(out, b"E", [encode(f"{cls.__module__}:{cls.__qualname__}"), encode(name)])
+    return False
 
 
 _PUTS: Final[dict[type[Any], Put]] = {
@@ -241,6 +253,7 @@ _PUTS: Final[dict[type[Any], Put]] = {
 _BASES: Final[tuple[tuple[type[Any], Put, Callable[[Any], Any] | None], ...]] = (
     (str, _put_str, str.__str__),
     (Integral, _put_int, int),
+    (np.bool_, _put_int, int),
     (bytes, _put_raw, bytes),
     (float, _put_float, float),
     (tuple, _put_tuple, tuple),
@@ -252,6 +265,7 @@ _BASES: Final[tuple[tuple[type[Any], Put, Callable[[Any], Any] | None], ...]] = 
     (UUID, _put_uuid, None),
     (Row, _put_row, None),
     (frozenset, _put_frozenset, frozenset),
+    (Enum, _put_enum, None),
     (Rational, _put_rational, None),
     (Real, _put_float, float),
 )
@@ -266,13 +280,11 @@ def _put_other(out: bytearray, key: Any) -> bool:
 
 
 def _put_of(cls: type[Any]) -> Put:
-    if cls.__name__ == "bool_" or cls.__name__ == "bool":
-        return _inexact(_put_int, int)
     for base, put, plain in _BASES:
         if issubclass(cls, base):
             return _inexact(put, plain)
     params = getattr(cls, "__dataclass_params__", None)
-    if params is not None and params.eq and not issubclass(cls, Enum):
+    if params is not None and params.eq:
         return _dataclass_put(cls)
     return _put_pickle
 
@@ -318,7 +330,8 @@ def _take(data: bytes, at: int) -> tuple[Any, int]:
 
 
 def _time_of(data: bytes) -> time:
-    return (_EPOCH + struct.unpack(">q", data)[0] * _MICROSECOND).time()
+    passed: int = struct.unpack(">q", data)[0]
+    return (_EPOCH + passed * _MICROSECOND).time()
 
 
 _TAKE_SIZED: Final[dict[int, Callable[[bytes], Any]]] = {

@@ -7,7 +7,7 @@ file are not what was written, else `StorageError`, and the message begins with 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -42,12 +42,12 @@ def rocksdb_error(folder: Path, error: Exception) -> StorageError:
 def _reporting(
     method: Callable[Concatenate[Database, P], R],
 ) -> Callable[Concatenate[Database, P], R]:
-    def reporting(self: Database, *args: P.args, **kwargs: P.kwargs) -> R:
+    def reporting(self: Database, /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(self, *args, **kwargs)
         except StorageError:
             raise
-        except Exception as error:  # noqa: BLE001 - RocksDB raises nothing narrower
+        except Exception as error:
             raise rocksdb_error(self.folder, error) from error
 
     return reporting
@@ -88,6 +88,10 @@ class Database:
         """
         return self._rows(self._iterator(begin, end or after_prefix(begin)))
 
+    def scan_each(self, prefixes: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """The rows that begin with the first prefix, then those of the next; as they are now."""
+        return self._rows_of_each(self._iterator(b"", b""), prefixes)
+
     @_reporting
     def flush(self) -> None:
         """Make what was written a file."""
@@ -117,16 +121,31 @@ class Database:
         rows.seek(begin)
         return rows
 
+    def _rows_of_each(self, rows: Any, prefixes: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        valid, key, value, step = rows.valid, rows.key, rows.value, rows.next
+        for prefix in prefixes:
+            rows.seek(prefix)
+            while valid() and (row_key := key()).startswith(prefix):
+                yield row_key, value()
+                step()
+            self._require_whole(rows)
+
     def _rows(self, rows: Any) -> Iterator[tuple[bytes, bytes]]:
         # Not ``Rdict.items``: it ends at a damaged block as if there were no more rows.
         valid, key, value, step = rows.valid, rows.key, rows.value, rows.next
         while valid():
             yield key(), value()
             step()
-        try:
-            rows.status()
-        except Exception as error:  # noqa: BLE001 - RocksDB raises nothing narrower
-            raise rocksdb_error(self.folder, error) from error
+        self._require_whole(rows)
+
+    def _require_whole(self, rows: Any) -> None:
+        """Raise what ended the rows, unless it was their end."""
+        if not rows.valid():
+            self._end(rows)
+
+    @_reporting
+    def _end(self, rows: Any) -> None:
+        rows.status()
 
 
 def after_prefix(prefix: bytes) -> bytes:

@@ -60,8 +60,8 @@ def _bounded_options(plan: MemoryPlan) -> Options:
     options.set_max_write_buffer_number(3)
     tables = BlockBasedOptions()
     tables.set_block_cache(cache)
-    tables.set_cache_index_and_filter_blocks(True)  # noqa: FBT003
-    tables.set_pin_l0_filter_and_index_blocks_in_cache(True)  # noqa: FBT003
+    tables.set_cache_index_and_filter_blocks(True)
+    tables.set_pin_l0_filter_and_index_blocks_in_cache(True)
     tables.set_bloom_filter(10, False)  # noqa: FBT003
     tables.set_block_size(4 * _KB)
     tables.set_format_version(5)
@@ -94,7 +94,7 @@ def _default(options: Options, _plan: MemoryPlan) -> None:
 
 def _levels(options: Options) -> None:
     options.set_compaction_style(DBCompactionStyle.level())
-    options.set_level_compaction_dynamic_level_bytes(True)  # noqa: FBT003
+    options.set_level_compaction_dynamic_level_bytes(True)
 
 
 def _spinning_disk(options: Options, _plan: MemoryPlan) -> None:

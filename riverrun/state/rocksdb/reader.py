@@ -1,0 +1,126 @@
+"""Reads what the rocksdb backend wrote: a fetched database for itself, decoded entries for anyone."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from riverrun.protocol.snapshots import KeyedSnapshot
+from riverrun.state.interchange import StateBlock
+from riverrun.state.rocksdb.catalog import facts_of
+from riverrun.state.rocksdb.database import Database
+from riverrun.state.rocksdb.frozen import TABLE
+from riverrun.state.rocksdb.rows import Row, RowFormat, address_prefix, state_prefix
+from riverrun.state.rocksdb.tuning import reading_options
+from riverrun.state.schema import schema_from
+from riverrun.storage.blobs import FileRef
+from riverrun.storage.snapshot_files import SavedFiles
+from riverrun.storage.storage import FileCorrupt, StorageError
+
+_BLOCK: Final = 1000
+"""Rows of a block at most."""
+
+
+def fetch_database(snapshot: KeyedSnapshot, files: SavedFiles, folder: Path) -> None:
+    """Put the files of a snapshot into a folder, which is made."""
+    try:
+        folder.mkdir(parents=True)
+        for part in snapshot.parts:
+            target = folder / part.name
+            if target.suffix == TABLE:
+                files.fetch(part.blob, target)
+            else:
+                # Copied, because RocksDB may write into these.
+                target.write_bytes(files.read(part.blob))
+    except OSError as error:
+        raise StorageError(f"{folder}: a snapshot cannot be put there: {error}") from error
+
+
+@contextmanager
+def named_in_store(snapshot: KeyedSnapshot) -> Iterator[None]:
+    """Let errors about a file of the snapshot name it as the store does, not only its local copy."""
+    try:
+        yield
+    except FileCorrupt as error:
+        for part in snapshot.parts:
+            if f"/{part.name}:" in str(error) and isinstance(part.blob, FileRef):
+                raise FileCorrupt(f"{part.blob.path}: {error}") from error
+        raise
+
+
+@contextmanager
+def fetched(snapshot: KeyedSnapshot, files: SavedFiles, folder: Path) -> Iterator[Database]:
+    """The database of a snapshot, to be read; in a new folder below ``folder`` for that time."""
+    with tempfile.TemporaryDirectory(prefix="restore-", dir=folder) as place:
+        target = Path(place) / "db"
+        fetch_database(snapshot, files, target)
+        with named_in_store(snapshot):
+            database = Database(target, reading_options(), read_only=True)
+            try:
+                yield database
+            finally:
+                database.close()
+
+
+def iterate(snapshot: KeyedSnapshot, files: SavedFiles, groups: range) -> Iterator[StateBlock]:
+    """What the snapshot holds of ``groups``; a large map comes in several blocks."""
+    wanted = range(
+        max(groups.start, snapshot.first_group), min(groups.stop, snapshot.last_group + 1)
+    )
+    if not snapshot.parts or not wanted:
+        return
+    facts = facts_of(snapshot)
+    with fetched(snapshot, files, Path(tempfile.gettempdir())) as database:
+        for number, meta in zip(facts.numbers, snapshot.states, strict=True):
+            rows = RowFormat(schema_from(meta), number, facts.max_parallelism, snapshot.backend)
+            for group in wanted:
+                for entries in _entries(database, rows, group):
+                    addresses = [address for address, _ in entries]
+                    keys, namespaces = addresses, None
+                    if meta.namespaced:
+                        keys = [key for key, _ in addresses]
+                        namespaces = [namespace for _, namespace in addresses]
+                    values = [value for _, value in entries]
+                    yield StateBlock(meta, group, keys, namespaces, values)
+
+
+def _entries(database: Database, rows: RowFormat, group: int) -> Iterator[list[tuple[Any, Any]]]:
+    """Addresses with their stored values, in blocks; one with a part of a large map stands alone."""
+    block: list[tuple[Any, Any]] = []
+    scan = database.scan(state_prefix(group, rows.number))
+    for _, same in groupby(scan, key=lambda row: address_prefix(row[0])):
+        found = (rows.row(*row) for row in same)
+        if rows.is_list:
+            pieces = list(found)
+            elements = [item for row in pieces for item in rows.elements_of(row.payload)]
+            block.append((pieces[0].address, elements))
+        elif rows.is_map:
+            for part in _map_parts(rows, found):
+                if len(part[1]) < _BLOCK:
+                    block.append(part)
+                else:
+                    yield [part]
+        else:
+            row = next(found)
+            block.append((row.address, rows.stored_of(row.payload)))
+        if len(block) >= _BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _map_parts(rows: RowFormat, found: Iterator[Row]) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    address, part = None, {}
+    for row in found:
+        address = row.address
+        part[row.map_key] = rows.stored_of(row.payload)
+        if len(part) >= _BLOCK:
+            yield address, part
+            part = {}
+    if part:
+        yield address, part

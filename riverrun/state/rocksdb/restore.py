@@ -1,0 +1,126 @@
+"""How a backend begins from snapshots.
+
+The largest snapshot of this backend is opened as it is: its files are fetched, or linked where they are
+on this machine, and the key groups that belong to other subtasks are marked as deleted. With the same
+key groups and one snapshot, that is all. The rows of other snapshots are copied, group by group, and
+what another backend wrote is read entry by entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from riverrun.protocol.snapshots import KeyedSnapshot
+from riverrun.state.backend import BackendSettings
+from riverrun.state.interchange import StateBlock, iterate
+from riverrun.state.rocksdb.catalog import (
+    NAME,
+    Catalog,
+    catalog_of,
+    facts_of,
+    require_same_groups,
+)
+from riverrun.state.rocksdb.reader import fetch_database, fetched, named_in_store
+from riverrun.state.rocksdb.rows import RowFormat, group_prefix, renumbered, state_number
+from riverrun.state.rocksdb.store import Store
+from riverrun.state.schema import schema_from
+from riverrun.storage.snapshot_files import SavedFiles
+
+
+class Restore:
+    """Fills an empty store."""
+
+    def __init__(self, settings: BackendSettings, store: Store, files: SavedFiles) -> None:
+        self._settings = settings
+        self._groups = range(settings.first_group, settings.last_group + 1)
+        self._store = store
+        self._files = files
+        self.catalog = Catalog()
+        self.base: KeyedSnapshot | None = None
+        """The snapshot whose files the database began with."""
+
+    def run(self, snapshots: Sequence[KeyedSnapshot]) -> None:
+        """Take over the key groups of the settings out of ``snapshots``."""
+        settings = self._settings
+        own = [snapshot for snapshot in snapshots if snapshot.backend == NAME]
+        for snapshot in own:
+            require_same_groups(snapshot, settings.max_parallelism, settings.operator)
+        rows = [snapshot for snapshot in own if snapshot.parts and self._wanted(snapshot)]
+        self.base = max(rows, key=lambda snapshot: snapshot.full_bytes, default=None)
+        if self.base is not None:
+            self._open(self.base)
+        for snapshot in own:
+            if snapshot is self.base:
+                continue
+            for meta in snapshot.states:
+                self.catalog.number_of(meta)
+            if snapshot in rows:
+                self._copy(snapshot)
+        for snapshot in snapshots:
+            if snapshot.backend != NAME:
+                for block in iterate(snapshot, self._files, self._groups):
+                    self._take(block)
+        self._store.commit()
+
+    def _wanted(self, snapshot: KeyedSnapshot) -> range:
+        first = max(snapshot.first_group, self._settings.first_group)
+        return range(first, min(snapshot.last_group, self._settings.last_group) + 1)
+
+    def _open(self, base: KeyedSnapshot) -> None:
+        store, settings = self._store, self._settings
+        fetch_database(base, self._files, store.folder)
+        with named_in_store(base):
+            store.open()
+        store.next_piece = facts_of(base).next_piece
+        self.catalog = catalog_of(base)
+        if base.first_group < settings.first_group:
+            store.delete_range(group_prefix(base.first_group), group_prefix(settings.first_group))
+        if base.last_group > settings.last_group:
+            store.delete_range(
+                group_prefix(settings.last_group + 1), group_prefix(base.last_group + 1)
+            )
+        store.commit()
+
+    def _copy(self, snapshot: KeyedSnapshot) -> None:
+        facts = facts_of(snapshot)
+        numbers = {
+            number: self.catalog.number_of(meta)
+            for number, meta in zip(facts.numbers, snapshot.states, strict=True)
+        }
+        # Pieces of a list are all of one snapshot, so that their order stays what it was.
+        self._store.next_piece = max(self._store.next_piece, facts.next_piece)
+        wanted = self._wanted(snapshot)
+        begin, end = group_prefix(wanted.start), group_prefix(wanted.stop)
+        self._settings.folder.mkdir(parents=True, exist_ok=True)
+        with fetched(snapshot, self._files, self._settings.folder) as database:
+            for row_key, row_value in database.scan(begin, end):
+                number = numbers[state_number(row_key)]
+                self._store.put(renumbered(row_key, number), row_value)
+
+    def _take(self, block: StateBlock) -> None:
+        settings = self._settings
+        rows = RowFormat(
+            schema_from(block.meta),
+            self.catalog.number_of(block.meta),
+            settings.max_parallelism,
+            settings.operator,
+        )
+        addresses: Sequence[Any] = block.keys
+        if block.namespaces is not None:
+            addresses = list(zip(block.keys, block.namespaces, strict=True))
+        for address, stored in zip(addresses, block.values, strict=True):
+            put_entry(self._store, rows, address, stored)
+
+
+def put_entry(store: Store, rows: RowFormat, address: Any, stored: Any) -> None:
+    """Write the rows of one entry in the form of ``riverrun.state.interchange``."""
+    place = rows.place(address)
+    if rows.is_map:
+        for map_key, value in stored.items():
+            store.put(*rows.map_value(place, map_key, value))
+    elif rows.is_list:
+        row_key = rows.piece_row(place, store.new_piece())
+        store.put(row_key, rows.list_value(place, stored))
+    else:
+        store.put(place.prefix, rows.value(place, stored))

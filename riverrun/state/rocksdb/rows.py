@@ -1,0 +1,262 @@
+"""The layout of the database, version 1: which bytes an entry of a state has.
+
+    row key   = group state key namespace rest
+    group     = key group, uint16
+    state     = number of the state in this database, uint16
+    key       = uint32 length and the bytes of `riverrun.state.rocksdb.canonical`
+    namespace = the same; length 0 in a state without namespaces
+    rest      = of maps: the bytes of the map key; of lists: number of the piece, uint64; else nothing
+
+    row value = kept time payload
+    kept      = one byte: 1 key, 2 namespace, 4 map key; those whose bytes say only what they equal
+                follow, each with its length, as `riverrun.state.rocksdb.values` encodes it
+    time      = with TTL: time of last use in ms, int64; lists have one for each element, with the
+                length of them all before
+    payload   = the value; of lists: the elements of this piece
+
+Numbers are big-endian, so the rows of a key group, and in it those of a state, stand together. A map
+has a row for each entry. A list has a row for each piece that was written: elements that are added are
+written without reading what is there.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final, NamedTuple
+
+from riverrun.protocol.snapshots import StateKind
+from riverrun.serde.check import TypeMismatch
+from riverrun.serde.key_hash import key_group
+from riverrun.serde.pickled_runs import UnpicklableValue
+from riverrun.state.rocksdb.canonical import decode, encode, put_length, take_length
+from riverrun.state.rocksdb.values import ValueCodec
+from riverrun.state.schema import MAPS, StateSchema
+from riverrun.state.serializers import UnstorableValue
+
+LAYOUT_VERSION: Final = 1
+_PLACE: Final = struct.Struct(">HHI")
+_LENGTH: Final = struct.Struct(">I")
+_PIECE: Final = struct.Struct(">Q")
+_TIME: Final = struct.Struct(">q")
+_KEY, _NAMESPACE, _MAP_KEY = 1, 2, 4
+
+
+class Place(NamedTuple):
+    """Where the rows of one address are, and what each of them keeps of it."""
+
+    prefix: bytes
+    kept: bytes
+    """The bytes of the kept parts, without the first."""
+    flags: int
+
+
+class Row(NamedTuple):
+    """A row as it is found by a scan."""
+
+    address: Any
+    """The key, or (key, namespace)."""
+    rest: bytes
+    map_key: Any
+    """None unless the state is a map."""
+    payload: bytes
+    """With the time before it, where the state has TTL."""
+
+
+def group_prefix(group: int) -> bytes:
+    """What the rows of a key group begin with."""
+    return group.to_bytes(2, "big")
+
+
+def state_prefix(group: int, number: int) -> bytes:
+    """What the rows of a state in a key group begin with."""
+    return _PLACE.pack(group, number, 0)[:4]
+
+
+def state_number(row_key: bytes) -> int:
+    """The state that a row belongs to."""
+    return int.from_bytes(row_key[2:4], "big")
+
+
+def renumbered(row_key: bytes, number: int) -> bytes:
+    """The key of the same row in a database where its state has another number."""
+    return row_key[:2] + number.to_bytes(2, "big") + row_key[4:]
+
+
+class RowFormat:
+    """Rows of one state."""
+
+    def __init__(
+        self, schema: StateSchema, number: int, max_parallelism: int, operator: str
+    ) -> None:
+        meta = schema.meta
+        self.schema = schema
+        self.number = number
+        self.is_map = meta.kind in MAPS
+        self.is_list = meta.kind is StateKind.LIST
+        self._max_parallelism = max_parallelism
+        self._operator = operator
+        self._namespaced = meta.namespaced
+        self._ttl = meta.ttl
+        self._values = ValueCodec(schema.value)
+        self._keys = ValueCodec(schema.key)
+        self._map_keys = ValueCodec(schema.map_key)
+        self._any = ValueCodec(None)
+
+    def place(self, address: Any) -> Place:
+        """Where the rows of an address are."""
+        key, namespace = address if self._namespaced else (address, None)
+        key_bytes, exact = encode(key)
+        flags, kept = (0, b"") if exact else (_KEY, self._kept_key(key))
+        if self._namespaced:
+            namespace_bytes, exact = encode(namespace)
+            if not exact:
+                flags, kept = flags | _NAMESPACE, kept + _sized(self._any.encode(namespace))
+        else:
+            namespace_bytes = b""
+        group = key_group(key, self._max_parallelism)
+        prefix = b"".join(
+            (
+                _PLACE.pack(group, self.number, len(key_bytes)),
+                key_bytes,
+                _LENGTH.pack(len(namespace_bytes)),
+                namespace_bytes,
+            )
+        )
+        return Place(prefix, kept, flags)
+
+    def map_row(self, place: Place, map_key: Any) -> bytes:
+        """The key of the row of a map's entry."""
+        return place.prefix + encode(map_key)[0]
+
+    def piece_row(self, place: Place, piece: int) -> bytes:
+        """The key of the row of a list's piece."""
+        return place.prefix + _PIECE.pack(piece)
+
+    def value(self, place: Place, stored: Any) -> bytes:
+        """The row value of a stored value."""
+        return bytes((place.flags,)) + place.kept + self._payload(stored)
+
+    def map_value(self, place: Place, map_key: Any, stored: Any) -> tuple[bytes, bytes]:
+        """The row key and row value of a map's entry."""
+        data, exact = encode(map_key)
+        flags, kept = place.flags, place.kept
+        try:
+            self._map_keys.check(map_key)
+            if not exact:
+                flags, kept = flags | _MAP_KEY, kept + _sized(self._map_keys.encode(map_key))
+        except (TypeMismatch, UnpicklableValue) as error:
+            raise self._unstorable(error) from error
+        return place.prefix + data, bytes((flags,)) + kept + self._payload(stored)
+
+    def list_value(self, place: Place, elements: list[Any]) -> bytes:
+        """The row value of a list's piece."""
+        times, values = b"", elements
+        if self._ttl:
+            times = _sized(b"".join(_TIME.pack(time) for _, time in elements))
+            values = [value for value, _ in elements]
+        try:
+            data = self._values.encode_all(values)
+        except (TypeMismatch, UnpicklableValue) as error:
+            raise self._unstorable(error) from error
+        return bytes((place.flags,)) + place.kept + times + data
+
+    def stored(self, row_value: bytes) -> Any:
+        """The stored value of a row."""
+        return self.stored_of(row_value[_payload_at(row_value) :])
+
+    def elements(self, row_value: bytes) -> list[Any]:
+        """The elements of a list's piece."""
+        return self.elements_of(row_value[_payload_at(row_value) :])
+
+    def stored_of(self, payload: bytes) -> Any:
+        """The stored value of a payload."""
+        if not self._ttl:
+            return self._values.decode(payload)
+        return self._values.decode(payload[_TIME.size :]), _TIME.unpack_from(payload)[0]
+
+    def elements_of(self, payload: bytes) -> list[Any]:
+        """The elements of the payload of a list's piece."""
+        if not self._ttl:
+            return self._values.decode_all(payload)
+        size, at = take_length(payload, 0)
+        times = [time for (time,) in _TIME.iter_unpack(payload[at : at + size])]
+        return list(zip(self._values.decode_all(payload[at + size :]), times, strict=True))
+
+    def last_use(self, row_value: bytes) -> int:
+        """When the youngest of what is in the row was last used; only with TTL."""
+        at = _payload_at(row_value)
+        if not self.is_list:
+            return int(_TIME.unpack_from(row_value, at)[0])
+        size, at = take_length(row_value, at)
+        return max(int(time) for (time,) in _TIME.iter_unpack(row_value[at : at + size]))
+
+    def row(self, row_key: bytes, row_value: bytes) -> Row:
+        """What a row of this state is."""
+        _, _, size = _PLACE.unpack_from(row_key)
+        key_end = _PLACE.size + size
+        rest_at = key_end + 4 + _LENGTH.unpack_from(row_key, key_end)[0]
+        rest = row_key[rest_at:]
+        kept, at = _kept_parts(row_value)
+        key = self._part(kept, _KEY, self._keys, row_key[_PLACE.size : key_end])
+        address = key
+        if self._namespaced:
+            named = row_key[key_end + 4 : rest_at]
+            address = (key, self._part(kept, _NAMESPACE, self._any, named))
+        map_key = self._part(kept, _MAP_KEY, self._map_keys, rest) if self.is_map else None
+        return Row(address, rest, map_key, row_value[at:])
+
+    def map_key(self, row_key: bytes, row_value: bytes, prefix: bytes) -> Any:
+        """The map key of a row whose address is known."""
+        if row_value[0] & _MAP_KEY:
+            return self._map_keys.decode(_kept_parts(row_value)[0][_MAP_KEY])
+        return decode(row_key[len(prefix) :])
+
+    def _part(self, kept: dict[int, bytes], flag: int, codec: ValueCodec, data: bytes) -> Any:
+        return codec.decode(kept[flag]) if flag in kept else decode(data)
+
+    def _kept_key(self, key: Any) -> bytes:
+        try:
+            return _sized(self._keys.encode(key))
+        except TypeMismatch:
+            # The type of a key is a hint of the program; a key that does not fit is a key all the same.
+            return _sized(self._any.encode(key))
+
+    def _payload(self, stored: Any) -> bytes:
+        value, time = stored if self._ttl else (stored, 0)
+        try:
+            data = self._values.encode(value)
+        except (TypeMismatch, UnpicklableValue) as error:
+            raise self._unstorable(error) from error
+        return _TIME.pack(time) + data if self._ttl else data
+
+    def _unstorable(self, error: Exception) -> UnstorableValue:
+        return UnstorableValue(self._operator, self.schema.meta.name, str(error))
+
+
+def address_prefix(row_key: bytes) -> bytes:
+    """What all rows of the same address begin with."""
+    _, _, size = _PLACE.unpack_from(row_key)
+    key_end = _PLACE.size + size
+    return row_key[: key_end + 4 + _LENGTH.unpack_from(row_key, key_end)[0]]
+
+
+def _sized(data: bytes) -> bytes:
+    out = bytearray()
+    put_length(out, len(data))
+    return bytes(out) + data
+
+
+def _payload_at(row_value: bytes) -> int:
+    return 1 if row_value[0] == 0 else _kept_parts(row_value)[1]
+
+
+def _kept_parts(row_value: bytes) -> tuple[dict[int, bytes], int]:
+    """The kept parts by their flags, and where they end."""
+    flags, at = row_value[0], 1
+    found: dict[int, bytes] = {}
+    for flag in (_KEY, _NAMESPACE, _MAP_KEY):
+        if flags & flag:
+            length, at = take_length(row_value, at)
+            found[flag] = row_value[at : at + length]
+            at += length
+    return found, at

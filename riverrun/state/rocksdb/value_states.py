@@ -1,0 +1,143 @@
+"""States of one stored value by address: value, reducing, aggregating.
+
+``ValueState.value`` and ``update`` are called for every record; while the key is cached they are one
+look into a dict, as in a backend that keeps everything in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from riverrun.api.state import AggregatingState, Aggregator, ReducingState, ValueState
+from riverrun.state.backend import NO_KEY, NoCurrentKey
+from riverrun.state.rocksdb.cache import CachedTable, Surroundings
+from riverrun.state.rocksdb.rows import RowFormat
+
+
+class SingleTable(CachedTable):
+    """One row by address; None in the cache when there is none."""
+
+    __slots__ = ()
+
+    def load(self, address: Any) -> Any:
+        if not self.stored:
+            return None
+        row_value = self._store.get(self.format.place(address).prefix)
+        return None if row_value is None else self.format.stored(row_value)
+
+    def write(self, address: Any) -> None:
+        place, stored = self.format.place(address), self.cache[address]
+        if stored is not None:
+            self._store.put(place.prefix, self.format.value(place, stored))
+        elif self.stored:
+            self._store.delete(place.prefix)
+
+    def settled(self, address: Any) -> None:
+        if self.cache[address] is None:
+            del self.cache[address]
+
+    def replace(self, address: Any, stored: Any) -> None:
+        """Put a stored value at an address; None removes it."""
+        self.cache[address] = stored
+        self.dirty.add(address)
+        self.left -= 1
+        if self.left < 0:
+            self.measure(address)
+
+
+class RocksDBValueState(SingleTable, ValueState[Any]):
+    """A value by key."""
+
+    __slots__ = ()
+
+    def value(self) -> Any:
+        # Where there is no key, loading it is what fails.
+        return self.cache[self._backend.key]
+
+    def update(self, value: Any) -> None:
+        key = self._backend.key
+        if key is NO_KEY:
+            raise NoCurrentKey(self._operator, self.format.schema.meta.name)
+        self.cache[key] = value
+        self.dirty.add(key)
+        self.left -= 1
+        if self.left < 0:
+            self.measure(key)
+
+    def clear(self) -> None:
+        self.replace(self.address(), None)
+
+
+class NamespacedValueState(SingleTable, ValueState[Any]):
+    """A value by key and namespace."""
+
+    __slots__ = ()
+
+    def value(self) -> Any:
+        return self.cache[self.address()]
+
+    def update(self, value: Any) -> None:
+        self.replace(self.address(), value)
+
+    def clear(self) -> None:
+        self.replace(self.address(), None)
+
+
+class RocksDBReducingState(SingleTable, ReducingState[Any]):
+    """The reduced value by address."""
+
+    __slots__ = ("_reduce",)
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        rows: RowFormat,
+        reduce: Callable[[Any, Any], Any],
+        *,
+        stored: bool,
+    ) -> None:
+        super().__init__(surroundings, rows, stored=stored)
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self.cache[self.address()]
+
+    def add(self, value: Any) -> None:
+        address = self.address()
+        found = self.cache[address]
+        self.replace(address, value if found is None else self._reduce(found, value))
+
+    def clear(self) -> None:
+        self.replace(self.address(), None)
+
+
+class RocksDBAggregatingState(SingleTable, AggregatingState[Any, Any]):
+    """The accumulator by address."""
+
+    __slots__ = ("_function",)
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        rows: RowFormat,
+        function: Aggregator,
+        *,
+        stored: bool,
+    ) -> None:
+        super().__init__(surroundings, rows, stored=stored)
+        self._function = function
+
+    def get(self) -> Any:
+        found = self.cache[self.address()]
+        return None if found is None else self._function.get_result(found)
+
+    def add(self, value: Any) -> None:
+        address = self.address()
+        found = self.cache[address]
+        if found is None:
+            found = self._function.create_accumulator()
+        self.replace(address, self._function.add(value, found))
+
+    def clear(self) -> None:
+        self.replace(self.address(), None)
