@@ -9,16 +9,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from riverrun.api.checkpointed import (
+        CheckpointedFunction,
+        CheckpointListener,
+        FunctionInitializationContext,
+        FunctionSnapshotContext,
+    )
     from riverrun.api.functions import (
         AggregateFunction,
+        BroadcastProcessFunction,
         CoFlatMapFunction,
         CoMapFunction,
         CoProcessFunction,
         FilterFunction,
         FlatMapFunction,
         Function,
+        KeyedBroadcastProcessFunction,
         KeyedCoProcessFunction,
         KeyedProcessFunction,
+        KeyedStateStore,
         KeySelector,
         MapFunction,
         Partitioner,
@@ -38,6 +47,26 @@ if TYPE_CHECKING:
         SourceReaderContext,
         SourceStatus,
     )
+    from riverrun.api.state import (
+        AggregatingState,
+        AggregatingStateDescriptor,
+        AppendingState,
+        BroadcastState,
+        ListState,
+        ListStateDescriptor,
+        MapState,
+        MapStateDescriptor,
+        MergingState,
+        OperatorStateStore,
+        ReadOnlyBroadcastState,
+        ReducingState,
+        ReducingStateDescriptor,
+        State,
+        StateDescriptor,
+        ValueState,
+        ValueStateDescriptor,
+    )
+    from riverrun.api.state_ttl import StateTtlConfig
     from riverrun.api.timer_service import TimeDomain, TimerService
     from riverrun.api.watermark_strategy import TimestampAssigner, WatermarkStrategy
     from riverrun.connectors.callback import CallbackSink
@@ -67,7 +96,16 @@ if TYPE_CHECKING:
         RuntimeExecutionMode,
     )
     from riverrun.core.time import Duration, Time
+    from riverrun.datastream.broadcast import (
+        BroadcastConnectedStream,
+        BroadcastStream,
+    )
     from riverrun.datastream.checkpoint_config import CheckpointConfig
+    from riverrun.datastream.checkpoint_storage import (
+        CheckpointStorage,
+        FileSystemCheckpointStorage,
+        JobManagerCheckpointStorage,
+    )
     from riverrun.datastream.collect import CloseableIterator
     from riverrun.datastream.data_stream import DataStream, KeyedStream
     from riverrun.datastream.data_stream_sink import DataStreamSink
@@ -75,6 +113,12 @@ if TYPE_CHECKING:
     from riverrun.datastream.execution_config import ExecutionConfig
     from riverrun.datastream.job_client import CompletableFuture, JobClient, JobExecutionResult
     from riverrun.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
+    from riverrun.datastream.state_backend import (
+        EmbeddedRocksDBStateBackend,
+        HashMapStateBackend,
+        PredefinedOptions,
+        StateBackend,
+    )
     from riverrun.metrics.groups import MetricGroup
     from riverrun.metrics.metric import Counter, Distribution, Histogram, Meter
     from riverrun.serde.instant import Instant
@@ -86,9 +130,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AggregateFunction",
+    "AggregatingState",
+    "AggregatingStateDescriptor",
+    "AppendingState",
     "Boundedness",
+    "BroadcastConnectedStream",
+    "BroadcastProcessFunction",
+    "BroadcastState",
+    "BroadcastStream",
     "CallbackSink",
     "CheckpointConfig",
+    "CheckpointListener",
+    "CheckpointStorage",
+    "CheckpointedFunction",
     "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
@@ -107,13 +161,18 @@ __all__ = [
     "DiscardingSink",
     "Distribution",
     "Duration",
+    "EmbeddedRocksDBStateBackend",
     "ExecutionConfig",
     "ExternalError",
     "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "GeneratorFunction",
+    "HashMapStateBackend",
     "Histogram",
     "Instant",
     "IteratorSource",
@@ -122,24 +181,37 @@ __all__ = [
     "JobExecutionResult",
     "JobFailed",
     "JobId",
+    "JobManagerCheckpointStorage",
     "JobStatus",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "KeyedStateStore",
     "KeyedStream",
+    "ListState",
+    "ListStateDescriptor",
     "MapFunction",
+    "MapState",
+    "MapStateDescriptor",
     "MemorySize",
+    "MergingState",
     "Meter",
     "MetricGroup",
     "NotPicklable",
     "NumberSequenceSource",
+    "OperatorStateStore",
     "OutputTag",
     "Partitioner",
     "Polled",
+    "PredefinedOptions",
     "PrintSink",
     "ProcessFunction",
     "ProgramError",
+    "ReadOnlyBroadcastState",
     "ReduceFunction",
+    "ReducingState",
+    "ReducingStateDescriptor",
     "RiverrunError",
     "Row",
     "RowKind",
@@ -155,6 +227,10 @@ __all__ = [
     "SourceReader",
     "SourceReaderContext",
     "SourceStatus",
+    "State",
+    "StateBackend",
+    "StateDescriptor",
+    "StateTtlConfig",
     "StreamExecutionEnvironment",
     "Time",
     "TimeDomain",
@@ -163,14 +239,21 @@ __all__ = [
     "TooFewSlots",
     "TypeInformation",
     "Types",
+    "ValueState",
+    "ValueStateDescriptor",
     "WatermarkStrategy",
 ]
 
 _HOMES = {
     name: module
     for module, names in {
+        "riverrun.api.checkpointed": """
+            CheckpointListener CheckpointedFunction FunctionInitializationContext
+            FunctionSnapshotContext
+        """,
         "riverrun.api.functions": """
-            AggregateFunction CoFlatMapFunction CoMapFunction CoProcessFunction
+            AggregateFunction BroadcastProcessFunction CoFlatMapFunction CoMapFunction
+            CoProcessFunction KeyedBroadcastProcessFunction KeyedStateStore
             FilterFunction FlatMapFunction Function KeyedCoProcessFunction
             KeyedProcessFunction KeySelector MapFunction Partitioner ProcessFunction
             ReduceFunction RuntimeContext SinkFunction SourceFunction
@@ -180,6 +263,14 @@ _HOMES = {
         "riverrun.api.source": """
             Boundedness Polled Source SourceReader SourceReaderContext SourceStatus
         """,
+        "riverrun.api.state": """
+            AggregatingState AggregatingStateDescriptor AppendingState BroadcastState
+            ListState ListStateDescriptor MapState MapStateDescriptor MergingState
+            OperatorStateStore ReadOnlyBroadcastState ReducingState
+            ReducingStateDescriptor State StateDescriptor ValueState
+            ValueStateDescriptor
+        """,
+        "riverrun.api.state_ttl": "StateTtlConfig",
         "riverrun.api.timer_service": "TimeDomain TimerService",
         "riverrun.api.watermark_strategy": "TimestampAssigner WatermarkStrategy",
         "riverrun.connectors.callback": "CallbackSink",
@@ -201,7 +292,11 @@ _HOMES = {
             CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode
         """,
         "riverrun.core.time": "Duration Time",
+        "riverrun.datastream.broadcast": "BroadcastConnectedStream BroadcastStream",
         "riverrun.datastream.checkpoint_config": "CheckpointConfig",
+        "riverrun.datastream.checkpoint_storage": """
+            CheckpointStorage FileSystemCheckpointStorage JobManagerCheckpointStorage
+        """,
         "riverrun.datastream.collect": "CloseableIterator",
         "riverrun.datastream.data_stream": "DataStream KeyedStream",
         "riverrun.datastream.data_stream_sink": "DataStreamSink",
@@ -209,6 +304,10 @@ _HOMES = {
         "riverrun.datastream.execution_config": "ExecutionConfig",
         "riverrun.datastream.job_client": "CompletableFuture JobClient JobExecutionResult",
         "riverrun.datastream.slot_sharing_group": "MemorySize SlotSharingGroup",
+        "riverrun.datastream.state_backend": """
+            EmbeddedRocksDBStateBackend HashMapStateBackend PredefinedOptions
+            StateBackend
+        """,
         "riverrun.metrics.groups": "MetricGroup",
         "riverrun.metrics.metric": "Counter Distribution Histogram Meter",
         "riverrun.serde.instant": "Instant",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
 
 __all__ = [
     "CheckpointStorage",
-    "CustomCheckpointStorage",
     "FileSystemCheckpointStorage",
     "JobManagerCheckpointStorage",
     "checkpoint_storage_of",
@@ -108,19 +107,6 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
     def __str__(self) -> str:
         return f"FileSystemCheckpointStorage(path={self._path!r})"
-
-
-class CustomCheckpointStorage(CheckpointStorage):
-    """PyFlink's wrapper of a storage written in Java, which cannot run here."""
-
-    def __init__(self, j_custom_checkpoint_storage: object) -> None:
-        raise TypeError(
-            f"CustomCheckpointStorage: got {j_custom_checkpoint_storage!r}, but riverrun has no JVM "
-            f"storage; use FileSystemCheckpointStorage(path)"
-        )
-
-    def configure(self, config: Configuration) -> NoReturn:
-        raise NotImplementedError(config)
 
 
 def checkpoint_storage_of(config: Configuration) -> CheckpointStorage | None:

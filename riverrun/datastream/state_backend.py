@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Final, NoReturn
+from typing import Final
 
 from riverrun.core import options
 from riverrun.core.config_options import INT, ConfigOption, enum_type
 from riverrun.core.configuration import Configuration
 
 __all__ = [
-    "CustomStateBackend",
     "EmbeddedRocksDBStateBackend",
     "HashMapStateBackend",
     "PredefinedOptions",
@@ -128,19 +127,6 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return (
             f"EmbeddedRocksDBStateBackend, incremental: {self.is_incremental_checkpoints_enabled()}"
         )
-
-
-class CustomStateBackend(StateBackend):
-    """PyFlink's wrapper of a backend written in Java, which cannot run here."""
-
-    def __init__(self, j_custom_state_backend: object) -> None:
-        raise TypeError(
-            f"CustomStateBackend: got {j_custom_state_backend!r}, but riverrun has no JVM state; "
-            f"use HashMapStateBackend() or EmbeddedRocksDBStateBackend()"
-        )
-
-    def configure(self, config: Configuration) -> NoReturn:
-        raise NotImplementedError(config)
 
 
 def state_backend_of(config: Configuration) -> StateBackend:

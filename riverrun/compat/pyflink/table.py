@@ -69,6 +69,11 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
     "pyflink.datastream.checkpoint_config": {
         "CheckpointConfig": "riverrun.datastream.checkpoint_config:CheckpointConfig",
     },
+    "pyflink.datastream.checkpoint_storage": {
+        "CheckpointStorage": "riverrun.datastream.checkpoint_storage:CheckpointStorage",
+        "FileSystemCheckpointStorage": "riverrun.datastream.checkpoint_storage:FileSystemCheckpointStorage",
+        "JobManagerCheckpointStorage": "riverrun.datastream.checkpoint_storage:JobManagerCheckpointStorage",
+    },
     "pyflink.datastream.checkpointing_mode": {
         "CheckpointingMode": "riverrun.core.options:CheckpointingMode",
     },
@@ -80,6 +85,8 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "NumberSequenceSource": "riverrun.connectors.number_sequence:NumberSequenceSource",
     },
     "pyflink.datastream.data_stream": {
+        "BroadcastConnectedStream": "riverrun.datastream.broadcast:BroadcastConnectedStream",
+        "BroadcastStream": "riverrun.datastream.broadcast:BroadcastStream",
         "CloseableIterator": "riverrun.datastream.collect:CloseableIterator",
         "DataStream": "riverrun.datastream.data_stream:DataStream",
         "DataStreamSink": "riverrun.datastream.data_stream_sink:DataStreamSink",
@@ -128,6 +135,32 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
     "pyflink.datastream.slot_sharing_group": {
         "MemorySize": "riverrun.datastream.slot_sharing_group:MemorySize",
         "SlotSharingGroup": "riverrun.datastream.slot_sharing_group:SlotSharingGroup",
+    },
+    "pyflink.datastream.state": {
+        "AggregatingState": "riverrun.api.state:AggregatingState",
+        "AggregatingStateDescriptor": "riverrun.api.state:AggregatingStateDescriptor",
+        "AppendingState": "riverrun.api.state:AppendingState",
+        "BroadcastState": "riverrun.api.state:BroadcastState",
+        "ListState": "riverrun.api.state:ListState",
+        "ListStateDescriptor": "riverrun.api.state:ListStateDescriptor",
+        "MapState": "riverrun.api.state:MapState",
+        "MapStateDescriptor": "riverrun.api.state:MapStateDescriptor",
+        "MergingState": "riverrun.api.state:MergingState",
+        "OperatorStateStore": "riverrun.api.state:OperatorStateStore",
+        "ReadOnlyBroadcastState": "riverrun.api.state:ReadOnlyBroadcastState",
+        "ReducingState": "riverrun.api.state:ReducingState",
+        "ReducingStateDescriptor": "riverrun.api.state:ReducingStateDescriptor",
+        "State": "riverrun.api.state:State",
+        "StateDescriptor": "riverrun.api.state:StateDescriptor",
+        "StateTtlConfig": "riverrun.api.state_ttl:StateTtlConfig",
+        "ValueState": "riverrun.api.state:ValueState",
+        "ValueStateDescriptor": "riverrun.api.state:ValueStateDescriptor",
+    },
+    "pyflink.datastream.state_backend": {
+        "EmbeddedRocksDBStateBackend": "riverrun.datastream.state_backend:EmbeddedRocksDBStateBackend",
+        "HashMapStateBackend": "riverrun.datastream.state_backend:HashMapStateBackend",
+        "PredefinedOptions": "riverrun.datastream.state_backend:PredefinedOptions",
+        "StateBackend": "riverrun.datastream.state_backend:StateBackend",
     },
     "pyflink.datastream.stream_execution_environment": {
         "StreamExecutionEnvironment": "riverrun.datastream.environment:StreamExecutionEnvironment",
