@@ -1,13 +1,19 @@
-"""What a sink is: a description that makes writers, and the channel back to the client.
+"""What a sink is: a description that makes writers and committers, and the channel back to the client.
 
 A writer gets runs; a user's writer may implement ``write`` for one record and inherit ``write_run``.
+
+Exactly once takes two steps. At each checkpoint the writer closes what it wrote since the last one and
+hands it over as committables (``prepare_commit``), which become part of the checkpoint. When the
+checkpoint is complete the committer makes them visible. After a failure the committables of the
+checkpoint that is restored are committed again, so a commit must be idempotent: ``Committable.id`` is
+the same each time.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from riverrun.api.runtime_context import DetachedRuntimeContext, RuntimeContext
@@ -18,8 +24,28 @@ T = TypeVar("T")
 class ClientChannel(Protocol):
     """Sends runs of values to the process that submitted the job, in order, with flow control."""
 
-    def send(self, values: Sequence[Any]) -> None:
-        """Hand over a run; the task waits before its next turn when the client is behind."""
+    def send(self, values: Sequence[Any], commit: str | None = None) -> None:
+        """Hand over a run; the task waits before its next turn when the client is behind.
+
+        A run with a ``commit`` id reaches the client once, however often it is sent.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Committable:
+    """What a writer prepared for one checkpoint and a committer makes visible."""
+
+    checkpoint: int
+    subtask: int
+    """The subtask whose writer prepared it; another one may commit it after a restart."""
+    number: int
+    """Which of the committables of this subtask and checkpoint it is, from 0."""
+    value: Any
+
+    @property
+    def id(self) -> str:
+        """Unique within the sink; the same after every restart."""
+        return f"{self.checkpoint}-{self.subtask}-{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +58,10 @@ class SinkWriterContext:
     to_client: ClientChannel
     runtime: RuntimeContext | None = None
     """The task's own context; ``None`` outside of a task."""
+    restored: Sequence[Any] = field(default_factory=tuple)
+    """What ``snapshot_state`` of writers gave for the checkpoint that the job goes on from."""
+    checkpointing: bool = False
+    """Whether checkpoints are taken, so that committables are committed before the end of input."""
 
     def runtime_context(self) -> RuntimeContext:
         """What to open user functions of the sink with."""
@@ -60,10 +90,29 @@ class SinkWriter(ABC, Generic[T]):
                 self.write(value, timestamp)
 
     def flush(self, *, end_of_input: bool) -> None:
-        """Make what was written so far leave this process."""
+        """Make what was written so far leave this process; called at every checkpoint and at the end."""
+
+    def prepare_commit(self) -> list[Any]:
+        """Close what was written since the last call and say what to commit; called after ``flush``."""
+        return []
+
+    def snapshot_state(self) -> list[Any]:
+        """Items that this writer needs after a restart; dealt out to all writers then."""
+        return []
 
     def close(self) -> None:
         """Release what ``open`` acquired; called once, also after a failure."""
+
+
+class Committer(ABC):
+    """Makes committables visible; called from the task thread only, once their checkpoint is complete."""
+
+    @abstractmethod
+    def commit(self, committables: Sequence[Committable]) -> None:
+        """Make them visible, in order. They may have been committed before, in part or altogether."""
+
+    def close(self) -> None:  # noqa: B027  (an optional hook)
+        """Release what the committer holds; called once, also after a failure."""
 
 
 class Sink(ABC, Generic[T]):
@@ -72,6 +121,11 @@ class Sink(ABC, Generic[T]):
     @abstractmethod
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[T]:
         """A writer for one subtask."""
+
+    def create_committer(self, context: SinkWriterContext) -> Committer | None:
+        """A committer for one subtask; ``None`` when writers prepare nothing."""
+        del context
+        return None
 
     def client_handler(self) -> Callable[[int, Sequence[Any]], None] | None:
         """For sinks that deliver to the client: what to call there with (subtask, values).

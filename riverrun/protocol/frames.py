@@ -142,6 +142,20 @@ class EncodedRun:
         return Records(values, self.timestamps)
 
 
+def encoded_element(element: EncodedRun | Element) -> bytes:
+    """Any element but a decoded run as bytes; ``split_encoded`` and ``decode_element`` give it back."""
+    if isinstance(element, EncodedRun):
+        pieces = encode_records(element.codec_tag, element.count, element.data, element.timestamps)
+        return b"".join(pieces)
+    return encode_control(element)
+
+
+def decode_element(data: bytes | memoryview) -> EncodedRun | Element:
+    """The one element that ``data`` holds."""
+    (element,) = split_encoded(data)
+    return element
+
+
 def decode_elements(frame: bytes | memoryview, decode_run: DecodeRun) -> list[Element]:
     """The elements of a frame, in order."""
     return [
@@ -152,8 +166,13 @@ def decode_elements(frame: bytes | memoryview, decode_run: DecodeRun) -> list[El
 
 def split_elements(frame: bytes | memoryview) -> list[EncodedRun | Element]:
     """The elements of a frame, in order, runs not decoded yet."""
-    view = memoryview(frame)
-    position, end = _HEADER.size, len(view)
+    return split_encoded(memoryview(frame)[_HEADER.size :])
+
+
+def split_encoded(data: bytes | memoryview) -> list[EncodedRun | Element]:
+    """The elements of encoded elements one after the other: a frame without its header."""
+    view = memoryview(data)
+    position, end = 0, len(view)
     elements: list[EncodedRun | Element] = []
     while position < end:
         tag, length = _ELEMENT.unpack_from(view, position)

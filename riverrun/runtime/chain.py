@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from riverrun.core.clock import Clock
@@ -19,7 +20,9 @@ from riverrun.metrics.registry import TaskMetrics
 from riverrun.protocol.elements import LatencyMarker
 from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.failures import OperatorFailed, operator_failed
+from riverrun.runtime.operator_states import FrozenStates, OperatorStates, TaskResources
 from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.operators.sink import SinkOperator
 from riverrun.runtime.operators.table import build
 from riverrun.runtime.output import EdgeOutput
 from riverrun.serde.check import checker_for
@@ -29,37 +32,49 @@ _FRAMES_PER_LINK: Final = 8
 _FRAMES_BESIDE: Final = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class ClientRun:
+    """A run of values for the client; with a ``commit`` id it must be delivered once only."""
+
+    operator_id: str
+    values: list[Any]
+    commit: str | None = None
+
+
 class ClientRuns:
     """Runs on their way to the client; the shell takes them after each turn."""
 
     def __init__(self) -> None:
-        self._runs: list[tuple[str, list[Any]]] = []
+        self._runs: list[ClientRun] = []
 
     def channel(self, operator_id: str) -> _ClientChannel:
         """The channel of one sink."""
         return _ClientChannel(operator_id, self._runs)
 
-    def take(self) -> list[tuple[str, list[Any]]]:
-        """Everything waiting, as (operator id, values)."""
+    def take(self) -> list[ClientRun]:
+        """Everything waiting."""
         runs = self._runs[:]
         self._runs.clear()
         return runs
 
 
 class _ClientChannel:
-    def __init__(self, operator_id: str, runs: list[tuple[str, list[Any]]]) -> None:
+    def __init__(self, operator_id: str, runs: list[ClientRun]) -> None:
         self._operator_id, self._runs = operator_id, runs
 
-    def send(self, values: Iterable[Any]) -> None:
-        self._runs.append((self._operator_id, list(values)))
+    def send(self, values: Iterable[Any], commit: str | None = None) -> None:
+        self._runs.append(ClientRun(self._operator_id, list(values), commit))
 
 
 class Link:
     """One operator of the chain, its outputs and its counters."""
 
-    def __init__(self, described: ChainedOperator, name: str, metrics: TaskMetrics) -> None:
+    def __init__(
+        self, described: ChainedOperator, name: str, states: OperatorStates, metrics: TaskMetrics
+    ) -> None:
         self.described = described
         self.name = name
+        self.states = states
         self.operator: Operator | None = (
             None if isinstance(described.spec, SourceSpec) else build(described.spec)
         )
@@ -77,6 +92,11 @@ class Link:
             else None
         )
         self._opened = False
+
+    def accept_second(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Take a run of the second input through this operator and all that follow it."""
+        self.records_in.inc(len(values))
+        self._guard(lambda op: op.process_second(values, timestamps, self.emit))
 
     def accept(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Take a run through this operator and all that follow it."""
@@ -116,6 +136,29 @@ class Link:
         self._opened = True
         self._guard(lambda op: op.open(context))
 
+    def recommit(self, context: OperatorContext) -> None:
+        """Open nothing of a finished operator; a sink commits what its last checkpoint prepared."""
+        operator = self.operator
+        if isinstance(operator, SinkOperator):
+            self._opened = True
+            self._guard(lambda _: operator.recommit(context))
+
+    def freeze(self, checkpoint: int, timestamp: int, *, finished: bool) -> FrozenStates:
+        """Bring the operator's state up to date and freeze it."""
+        if self._opened:
+            self._guard(lambda op: op.snapshot(checkpoint, timestamp))
+        return self.states.freeze(checkpoint, finished=finished)
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        self.states.checkpoint_completed(checkpoint)
+        if self._opened:
+            self._guard(lambda op: op.checkpoint_completed(checkpoint))
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:
+        self.states.checkpoint_aborted(checkpoint)
+        if self._opened:
+            self._guard(lambda op: op.checkpoint_aborted(checkpoint))
+
     def finish(self) -> None:
         self._guard(lambda op: op.finish(self.emit))
         for child in self.children:
@@ -135,9 +178,12 @@ class Link:
             edge.mark(marker)
 
     def close(self) -> None:
-        if self._opened:
-            self._opened = False
-            self._guard(lambda op: op.close())
+        try:
+            if self._opened:
+                self._opened = False
+                self._guard(lambda op: op.close())
+        finally:
+            self.states.close()
 
     def _guard(self, call: Callable[[Operator], None]) -> None:
         if self.operator is None:
@@ -159,13 +205,20 @@ class Chain:
         outputs: Iterable[tuple[int, str | None, EdgeOutput]],
         metrics: TaskMetrics,
         clock: Clock,
+        resources: TaskResources,
     ) -> None:
         self._deployment = deployment
         self._metrics = metrics
         self._clock = clock
         self.client_runs = ClientRuns()
+        keyed = sum(described.key_selector is not None for described in deployment.operators)
         self._links = [
-            Link(described, name, metrics)
+            Link(
+                described,
+                name,
+                OperatorStates(name, described, deployment, resources, clock, keyed),
+                metrics,
+            )
             for described, name in zip(
                 deployment.operators, _unique_names(deployment.operators), strict=True
             )
@@ -186,20 +239,44 @@ class Chain:
     def open(self) -> None:
         """Open every operator, from the tail to the head: what is downstream is ready first."""
         for link in reversed(self._links):
-            described = link.described
-            link.open(
-                OperatorContext(
-                    name=link.name,
-                    operator_id=described.operator_id,
-                    runtime=TaskRuntimeContext(self._deployment, self._metrics.operator(link.name)),
-                    clock=self._clock,
-                    key_selector=described.key_selector,
-                    side_output=link.emit_side,
-                    to_client=self.client_runs.channel(described.operator_id),
-                    subtask=self._deployment.subtask,
-                    parallelism=self._deployment.parallelism,
-                )
-            )
+            link.open(self._context(link))
+
+    def open_finished(self) -> None:
+        """Open nothing: every operator had finished. Sinks commit what their last checkpoint prepared."""
+        for link in reversed(self._links):
+            link.recommit(self._context(link))
+
+    def freeze(self, checkpoint: int, timestamp: int, *, finished: bool) -> list[FrozenStates]:
+        """The state of all operators now, from the head on."""
+        return [link.freeze(checkpoint, timestamp, finished=finished) for link in self._links]
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        """Tell every operator that ``checkpoint`` can be relied on."""
+        for link in self._links:
+            link.checkpoint_completed(checkpoint)
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:
+        """Tell every operator that ``checkpoint`` will never exist."""
+        for link in self._links:
+            link.checkpoint_aborted(checkpoint)
+
+    def _context(self, link: Link) -> OperatorContext:
+        described = link.described
+        metrics = self._metrics.operator(link.name)
+        return OperatorContext(
+            name=link.name,
+            operator_id=described.operator_id,
+            runtime=TaskRuntimeContext(self._deployment, metrics, link.states),
+            clock=self._clock,
+            key_selector=described.key_selector,
+            side_output=link.emit_side,
+            to_client=self.client_runs.channel(described.operator_id),
+            subtask=self._deployment.subtask,
+            parallelism=self._deployment.parallelism,
+            states=link.states,
+            value_type=described.output_type,
+            checkpointing=self._deployment.checkpoint_folder is not None,
+        )
 
     def finish(self) -> None:
         """Tell every operator, from the head on, that the input ended."""
@@ -212,6 +289,10 @@ class Chain:
     def measure(self, marker: LatencyMarker) -> None:
         """Take a latency marker through the chain."""
         self.head.measure(marker, self._clock.now())
+
+    def state_entries(self) -> int:
+        """About how many entries of keyed state this task holds."""
+        return sum(link.states.entry_count() for link in self._links)
 
     def records_out(self) -> int:
         """How many records left this task over its edges."""

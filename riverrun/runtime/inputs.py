@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from riverrun.graph.deployment import InEdge
-from riverrun.protocol.elements import Element, EndOfInput, Records
+from riverrun.protocol.elements import (
+    Barrier,
+    Element,
+    EndOfChannel,
+    EndOfInput,
+    LatencyMarker,
+    Records,
+)
 from riverrun.protocol.frames import (
     DecodeRun,
     EncodedRun,
     FrameError,
     decode_header,
+    encoded_element,
     split_elements,
+    split_encoded,
 )
-from riverrun.serde.runs import decode_run
+from riverrun.protocol.snapshots import ChannelSnapshot
+from riverrun.runtime.deferred import Deferred, OpenSpill
+from riverrun.serde.runs import RunCodec, codec_for, decode_run
 from riverrun.serde.type_info import TypeInformation
+
+Waiting: TypeAlias = "EncodedRun | Element"
 
 
 @dataclass(slots=True)
@@ -25,31 +40,49 @@ class InputChannel:
     index: int
     """Dense number of the channel within its task."""
     input_index: int
+    edge: int
+    producer: int
     decode: DecodeRun
+    codec: RunCodec
     expected: int = 0
+    over: bool = False
+    """Whether the last record was received."""
     ended: bool = False
+    """Whether nothing at all follows."""
 
 
 class Inputs:
-    """Frames in, ``(channel, element)`` out, in arrival order.
+    """Frames in, ``(channel, element)`` out, in arrival order but for channels that are held back.
 
     Spark delivers a channel's frames in order, once each; the sequence numbers prove it, and a frame of
     an unknown channel, another attempt or after the end of its channel is refused.
     """
 
-    def __init__(self, edges: tuple[InEdge, ...], attempt: int) -> None:
+    def __init__(
+        self, edges: tuple[InEdge, ...], attempt: int, *, memory_bytes: int, open_spill: OpenSpill
+    ) -> None:
         self._attempt = attempt
+        self._memory_bytes, self._open_spill = memory_bytes, open_spill
         self._channels: dict[tuple[int, int], InputChannel] = {}
         for edge in edges:
-            decode = _decoder(edge.type_info)
+            decode, codec = _decoder(edge.type_info), codec_for(edge.type_info)
             for producer in edge.producers:
-                channel = InputChannel(len(self._channels), edge.input_index, decode)
+                channel = InputChannel(
+                    len(self._channels), edge.input_index, edge.edge, producer, decode, codec
+                )
                 self._channels[edge.edge, producer] = channel
-        self._open = len(self._channels)
+        self._by_index = list(self._channels.values())
+        self._over = 0
         # Runs wait encoded and are decoded one at a time, right before they are worked on: a frame
         # holds many runs, and values made long before their use would have left the CPU's caches.
-        self._waiting: deque[tuple[InputChannel, EncodedRun | Element]] = deque()
+        self._waiting: deque[tuple[InputChannel, Waiting]] = deque()
         self._waiting_records = 0
+        self._rest: tuple[InputChannel, Records] | None = None
+        """What is left of a run that is being taken piece by piece."""
+        self._released: Deferred | None = None
+        self._deferred: Deferred | None = None
+        self.deferred_bytes = 0
+        """Bytes held back since this was last set to 0."""
         self.bytes_in = 0
 
     @property
@@ -59,21 +92,23 @@ class Inputs:
 
     @property
     def finished(self) -> bool:
-        """Whether every channel ended and nothing waits."""
-        return self._open == 0 and not self._waiting
+        """Whether the last record of every channel was taken."""
+        return self._over == len(self._channels)
 
     @property
     def waiting(self) -> bool:
-        """Whether elements were received and not yet taken."""
-        return bool(self._waiting)
+        """Whether elements were received and not yet taken or held back."""
+        return self._rest is not None or bool(self._waiting) or self._released is not None
 
     @property
     def waiting_records(self) -> int:
         """How many records were received and not yet taken."""
-        return self._waiting_records
+        held = sum(queue.records for queue in (self._released, self._deferred) if queue is not None)
+        rest = 0 if self._rest is None else len(self._rest[1].values)
+        return self._waiting_records + held + rest
 
-    def receive(self, frame: bytes | memoryview) -> None:
-        """Check and decode one frame; its elements wait to be taken."""
+    def receive(self, frame: bytes | memoryview) -> Iterator[tuple[InputChannel, Waiting]]:
+        """Check one frame and give its elements one by one; the caller hands each to ``append``."""
         header = decode_header(frame)
         channel = self._channels.get((header.edge, header.producer))
         if channel is None or header.attempt != self._attempt % 65536:
@@ -90,35 +125,154 @@ class Inputs:
         channel.expected += 1
         self.bytes_in += len(frame)
         for element in split_elements(frame):
-            if isinstance(element, EncodedRun):
-                self._waiting_records += element.count
-            elif isinstance(element, EndOfInput):
+            if channel.over and not isinstance(element, Barrier | EndOfChannel | LatencyMarker):
+                raise FrameError(
+                    f"channel of edge {header.edge}, producer {header.producer}: got "
+                    f"{type(element).__name__} after the end of its records"
+                )
+            if isinstance(element, EndOfInput):
+                channel.over = True
+            elif isinstance(element, EndOfChannel):
                 channel.ended = True
-                self._open -= 1
-            self._waiting.append((channel, element))
+            yield channel, element
 
-    def take(self, limit: int) -> tuple[InputChannel, Element] | None:
-        """The next element, or its first ``limit`` records if it is a longer run."""
-        if not self._waiting:
-            return None
-        channel, element = self._waiting[0]
+    def append(self, channel: InputChannel, element: Waiting) -> None:
+        """Let an element wait for its turn."""
         if isinstance(element, EncodedRun):
-            element = element.decode(channel.decode)
-            self._waiting[0] = (channel, element)
-        if not isinstance(element, Records):
-            self._waiting.popleft()
-            return channel, element
+            self._waiting_records += element.count
+        self._waiting.append((channel, element))
+
+    def take(self, limit: int, blocked: set[int]) -> tuple[InputChannel, Element] | None:
+        """The next element of a channel that is not blocked, at most ``limit`` records of a run."""
+        if self._rest is None:
+            entry = self._next(blocked)
+            if entry is None:
+                return None
+            channel, element = entry
+            if isinstance(element, EncodedRun):
+                element = element.decode(channel.decode)
+            if not isinstance(element, Records):
+                if isinstance(element, EndOfInput):
+                    self._over += 1
+                return channel, element
+        else:
+            channel, element = self._rest
+            self._rest = None
         values, timestamps = element.values, element.timestamps
         if len(values) <= limit:
-            self._waiting.popleft()
-            self._waiting_records -= len(values)
             return channel, element
-        self._waiting_records -= limit
         taken = Records(values[:limit], None if timestamps is None else timestamps[:limit])
         # The rest is replaced rather than cut in place: cutting a list at its head moves all of it.
         rest = Records(values[limit:], None if timestamps is None else timestamps[limit:])
-        self._waiting[0] = (channel, rest)
+        self._rest = (channel, rest)
         return channel, taken
+
+    def release(self) -> None:
+        """Let the elements that were held back go before everything that came after them."""
+        deferred, self._deferred = self._deferred, None
+        if deferred is None:
+            return
+        if self._released is not None:
+            # What was released earlier and not taken yet came later than what was held back since.
+            while self._released:
+                deferred.append(*self._released.popleft())
+            self._released.close()
+        self._released = deferred
+
+    def overtake(self, checkpoint: int, past: frozenset[int]) -> tuple[ChannelLogs, list[int]]:
+        """What waits before the barrier of ``checkpoint``, and the channels whose barrier was found.
+
+        Channels in ``past`` are beyond the barrier.
+        """
+        logs = ChannelLogs()
+        beyond = set(past)
+        found: list[int] = []
+        for channel, element in self._all_waiting():
+            if channel.index in beyond:
+                continue
+            if isinstance(element, Barrier) and element.checkpoint == checkpoint:
+                beyond.add(channel.index)
+                found.append(channel.index)
+            else:
+                logs.add(channel, element)
+        return logs, found
+
+    def restore(self, channels: list[tuple[ChannelSnapshot, bytes]]) -> None:
+        """Put what was in flight before everything that will come."""
+        for described, data in channels:
+            channel = self._channels.get((described.edge, described.producer))
+            if channel is None:
+                raise FrameError(
+                    f"channel state of edge {described.edge}, producer {described.producer}: "
+                    f"there is no such channel here"
+                )
+            for element in split_encoded(data):
+                self.append(channel, element)
+
+    def close(self) -> None:
+        """Give spill files back."""
+        for queue in (self._released, self._deferred):
+            if queue is not None:
+                queue.close()
+
+    def _next(self, blocked: set[int]) -> tuple[InputChannel, Waiting] | None:
+        while True:
+            if self._released is not None:
+                if not self._released:
+                    self._released.close()
+                    self._released = None
+                    continue
+                index, element = self._released.popleft()
+                channel = self._by_index[index]
+            elif self._waiting:
+                channel, element = self._waiting.popleft()
+                if isinstance(element, EncodedRun):
+                    self._waiting_records -= element.count
+            else:
+                return None
+            if channel.index not in blocked:
+                return channel, element
+            self._defer(channel, element)
+
+    def _all_waiting(self) -> Iterator[tuple[InputChannel, Waiting]]:
+        if self._rest is not None:
+            yield self._rest
+        for queue in (self._deferred, self._released):
+            for index, element in queue or ():
+                yield self._by_index[index], element
+        yield from self._waiting
+
+    def _defer(self, channel: InputChannel, element: Waiting) -> None:
+        if self._deferred is None:
+            self._deferred = Deferred(self._memory_bytes, self._open_spill)
+        self.deferred_bytes += self._deferred.append(channel.index, element)
+
+
+class ChannelLogs:
+    """Channel state of one unaligned checkpoint while it is gathered: encoded elements by channel."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[tuple[int, int], list[bytes]] = {}
+        self.size = 0
+
+    def add(self, channel: InputChannel, element: Waiting) -> None:
+        """Keep ``element`` unless it is sent again by itself after a restore."""
+        if isinstance(element, Barrier | LatencyMarker | EndOfInput | EndOfChannel):
+            return
+        if isinstance(element, Records):
+            element = _encoded(channel, element)
+        data = encoded_element(element)
+        self.size += len(data)
+        self._pieces.setdefault((channel.edge, channel.producer), []).append(data)
+
+    def channels(self) -> list[tuple[int, int, bytes]]:
+        """(edge, producer, bytes) of every channel that had something in flight."""
+        return [(edge, producer, b"".join(data)) for (edge, producer), data in self._pieces.items()]
+
+
+def _encoded(channel: InputChannel, run: Records) -> EncodedRun:
+    data = channel.codec.encode(run.values)
+    return EncodedRun(len(run.values), run.timestamps, channel.codec.tag, memoryview(data))
 
 
 def _decoder(type_info: TypeInformation | None) -> DecodeRun:

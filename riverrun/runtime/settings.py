@@ -20,6 +20,9 @@ class TaskSettings:
     latency_interval_ms: int = 0
     watermark_interval_ms: int = 200
     seed: int | None = None
+    alignment_bytes: int = 16 * _MB
+    final_checkpoint: bool = True
+    """Whether a task that takes checkpoints waits for one after the end of its input."""
 
     @staticmethod
     def of(config: Mapping[str, str], *, seed: int | None = None) -> TaskSettings:
@@ -29,4 +32,6 @@ class TaskSettings:
             latency_interval_ms=to_millis(options.LATENCY_INTERVAL.get(config)),
             watermark_interval_ms=to_millis(options.AUTO_WATERMARK_INTERVAL.get(config)),
             seed=seed,
+            alignment_bytes=options.ALIGNMENT_MEMORY.get(config),
+            final_checkpoint=options.CHECKPOINTS_AFTER_FINISH.get(config),
         )

@@ -12,6 +12,8 @@ from riverrun.core.clock import Clock
 from riverrun.graph.specs import SourceSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.failures import OperatorFailed, operator_failed
+from riverrun.runtime.operator_states import OperatorStates
+from riverrun.runtime.system_state import SPLITS
 
 
 class SourceDriver:
@@ -26,25 +28,30 @@ class SourceDriver:
         parallelism: int,
         clock: Clock,
         runtime: RuntimeContext,
+        states: OperatorStates,
     ) -> None:
         self._name = name
         self._spec = spec
         self._clock = clock
         self._context = SourceReaderContext(subtask, parallelism, clock, runtime)
+        self._states = states
         self._reader: SourceReader[Any] | None = None
         self._timestamp = _assigner(spec.watermark_strategy)
         self._next_poll = 0.0
         self.ended = False
 
-    def open(self, splits: list[Any] | None = None) -> None:
-        """Open a reader of ``splits`` (from a snapshot), or of this subtask's share of fresh ones."""
+    def open(self) -> None:
+        """Open a reader of the restored splits, or of this subtask's share of fresh ones."""
         try:
-            if splits is None:
+            if self._states.restored_checkpoint is not None:
+                splits = self._states.restored_items(SPLITS)
+            else:
                 parallelism = self._context.parallelism
                 fresh = self._spec.source.create_splits(parallelism)
                 splits = fresh[self._context.subtask_index :: parallelism]
             self._reader = self._spec.source.create_reader(splits, self._context)
             self._reader.open()
+            self._states.provide(SPLITS, self.snapshot_splits)
         except Exception as error:
             raise operator_failed(self._name, error) from error
 

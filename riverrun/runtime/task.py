@@ -1,7 +1,8 @@
 """A task: one subtask's chain, inputs and outputs as an object that does no I/O.
 
 A shell feeds it frames (``receive``), lets it work (``turn``), carries away what it made (``outbox``,
-``client_runs``) and asks when to come back (``wake_at``). It owns the threads, sockets and clocks.
+``client_runs``, ``snapshots``) and asks when to come back (``wake_at``). It owns the threads, sockets
+and clocks, writes snapshots in the background and tells the task what becomes of checkpoints.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from riverrun.protocol.elements import (
     MAX_WATERMARK,
     Barrier,
     Element,
+    EndOfChannel,
     EndOfInput,
     LatencyMarker,
     Records,
@@ -28,12 +30,15 @@ from riverrun.protocol.elements import (
 from riverrun.protocol.frames import FrameError
 from riverrun.runtime.buffers import Producer
 from riverrun.runtime.chain import Chain, ClientRuns
+from riverrun.runtime.checkpoints import TaskCheckpoints
 from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.failures import operator_failed
 from riverrun.runtime.inputs import InputChannel, Inputs
+from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.runtime.pacing import Pacer
 from riverrun.runtime.settings import TaskSettings
+from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.source import SourceDriver
 from riverrun.runtime.watermarks import WatermarkGenerator, WatermarkValve
 
@@ -49,8 +54,15 @@ class Turn(Enum):
 class Task:
     """Runs one subtask. All methods are called from one thread."""
 
-    def __init__(self, deployment: TaskDeployment, settings: TaskSettings, clock: Clock) -> None:
+    def __init__(
+        self,
+        deployment: TaskDeployment,
+        settings: TaskSettings,
+        clock: Clock,
+        resources: TaskResources,
+    ) -> None:
         self.deployment = deployment
+        self._resources = resources
         self._settings = settings
         self._clock = clock
         self.outbox = Outbox()
@@ -78,10 +90,22 @@ class Task:
             ],
             self.metrics,
             clock,
+            resources,
         )
-        self._inputs = Inputs(deployment.inputs, deployment.attempt)
+        self._inputs = Inputs(
+            deployment.inputs,
+            deployment.attempt,
+            memory_bytes=settings.alignment_bytes,
+            open_spill=resources.open_spill,
+        )
+        self._checkpoints = TaskCheckpoints(
+            deployment, self._chain, self._inputs, self._outputs, clock
+        )
+        restore = deployment.restore
+        self._had_finished = restore is not None and restore.finished
         self._valve = WatermarkValve(self._inputs.channels)
         self._source, self._generator = self._build_source()
+        self._accept = (self._chain.head.accept, self._chain.head.accept_second)
         self._pacer = Pacer()
         self._busy = False
         self._finished = False
@@ -103,15 +127,48 @@ class Task:
         """Whether frames come in; a source task makes its own records."""
         return self._source is None
 
+    @property
+    def input_over(self) -> bool:
+        """Whether all input was processed; with checkpoints on, one must complete before the end."""
+        return self._checkpoints.input_over
+
     def open(self) -> None:
-        """Open all functions; called once, in the worker."""
+        """Restore state and open all functions; called once, in the worker."""
+        if self._had_finished:
+            self._chain.open_finished()
+            return
         self._chain.open()
         if self._source is not None:
             self._source.open()
+        restore = self.deployment.restore
+        if restore is not None and restore.channels:
+            saved = self._resources.saved
+            assert saved is not None  # noqa: S101  (a shell that restores gives the files)
+            self._inputs.restore([(each, saved.read(each.blob)) for each in restore.channels])
 
     def receive(self, frame: bytes | memoryview) -> None:
         """Take in a frame; its elements are worked on in later turns."""
-        self._inputs.receive(frame)
+        for channel, element in self._inputs.receive(frame):
+            self._checkpoints.arrive(channel, element)
+
+    def trigger_checkpoint(self, checkpoint: int, timestamp_ms: int, options: bytes) -> None:
+        """Begin with a checkpoint: a source snapshots and sends the barrier."""
+        if not self._finished:
+            self._checkpoints.trigger(Barrier(checkpoint, timestamp_ms, options))
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        """The checkpoint exists: what waited for it becomes visible, and the task may end."""
+        if not self._finished and self._checkpoints.completed(checkpoint):
+            self._end()
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:
+        """The checkpoint will never exist."""
+        if not self._finished:
+            self._checkpoints.aborted(checkpoint)
+
+    def take_snapshots(self) -> list[TaskSnapshot]:
+        """Snapshots to write in the background and to acknowledge."""
+        return self._checkpoints.take()
 
     def turn(self) -> Turn:
         """Do what is due, then take one element (or a piece of a long run) through the chain."""
@@ -119,7 +176,7 @@ class Task:
             return Turn.FINISHED
         self._run_due()
         worked = self._read_source() if self._source is not None else self._read_inputs()
-        if not self._finished and self._input_over():
+        if not self.input_over and self._input_over():
             self._finish()
         self._busy = worked
         if self._finished:
@@ -134,7 +191,10 @@ class Task:
             for output in self._outputs
             if (time := output.deadline(now, busy=self._busy)) is not None
         ]
-        if self._source is not None:
+        alignment = self._checkpoints.deadline()
+        if alignment is not None:
+            times.append(alignment)
+        if self._source is not None and not self.input_over:
             times.append(self._source.poll_at())
             if self._generator is not None:
                 times.append(self._generator.due_at())
@@ -149,6 +209,8 @@ class Task:
 
     def close(self) -> BaseException | None:
         """Close all functions that were opened; the first error is given back."""
+        self._checkpoints.close()
+        self._inputs.close()
         first = self._chain.close()
         if self._source is not None:
             try:
@@ -163,6 +225,11 @@ class Task:
             due = output.deadline(now, busy=self._busy)
             if due is not None and due <= now:
                 output.flush()
+        alignment = self._checkpoints.deadline()
+        if alignment is not None and alignment <= now:
+            self._checkpoints.run_due(now)
+        if self.input_over:
+            return
         if self._generator is not None and self._generator.due_at() <= now:
             watermark = self._generator.emit(now)
             if watermark is not None:
@@ -172,6 +239,8 @@ class Task:
 
     def _read_source(self) -> bool:
         assert self._source is not None  # noqa: S101  (asked by turn)
+        if self.input_over or self._had_finished:
+            return False
         start = self._clock.monotonic()
         if self._source.poll_at() > start:
             return False
@@ -186,7 +255,7 @@ class Task:
 
     def _read_inputs(self) -> bool:
         try:
-            taken = self._inputs.take(self._pacer.limit)
+            taken = self._inputs.take(self._pacer.limit, self._checkpoints.blocked)
         except FrameError:
             raise
         except Exception as error:  # values are made here: a user's class may refuse to be
@@ -203,7 +272,7 @@ class Task:
     def _handle(self, channel: InputChannel, element: Element) -> None:
         match element:
             case Records(values, timestamps):
-                self._chain.head.accept(values, timestamps)
+                self._accept[channel.input_index](values, timestamps)
             case Watermark(time):
                 self._advance_if(self._valve.watermark(channel.index, time))
             case WatermarkStatus(idle):
@@ -212,10 +281,10 @@ class Task:
                 self._chain.measure(element)
             case EndOfInput():
                 self._advance_if(self._valve.watermark(channel.index, MAX_WATERMARK))
-            case Barrier(checkpoint):
-                raise FrameError(
-                    f"barrier of checkpoint {checkpoint}: nothing in this version takes checkpoints"
-                )
+            case EndOfChannel():
+                self._checkpoints.channel_ended(channel)
+            case Barrier():
+                self._checkpoints.barrier(channel, element)
             case _:
                 assert_never(element)
 
@@ -229,13 +298,24 @@ class Task:
             output.control(Watermark(watermark))
 
     def _input_over(self) -> bool:
-        return self._source.ended if self._source is not None else self._inputs.finished
+        if self._source is None:
+            return self._inputs.finished
+        return self._had_finished or self._source.ended
 
     def _finish(self) -> None:
-        self._chain.advance(MAX_WATERMARK)
-        self._chain.finish()
+        """All input was processed: flush the functions; the task ends after one more checkpoint."""
+        if not self._had_finished:
+            self._chain.advance(MAX_WATERMARK)
+            self._chain.finish()
+        self._checkpoints.input_over = True
         for output in self._outputs:
             output.control(EndOfInput())
+        if not self._settings.final_checkpoint or self.deployment.checkpoint_folder is None:
+            self._end()
+
+    def _end(self) -> None:
+        for output in self._outputs:
+            output.control(EndOfChannel())
         self._finished = True
 
     def _mark_latency(self, now: float) -> None:
@@ -257,6 +337,7 @@ class Task:
             parallelism=self.deployment.parallelism,
             clock=self._clock,
             runtime=TaskRuntimeContext(self.deployment, self.metrics.operator(head.name)),
+            states=self._chain.head.states,
         )
         interval = self._settings.watermark_interval_ms
         return driver, WatermarkGenerator.of(head.spec.watermark_strategy, interval)
@@ -267,6 +348,8 @@ class Task:
         group.gauge("numBytesIn", lambda: self._inputs.bytes_in)
         group.gauge("inputQueueLength", lambda: self._inputs.waiting_records)
         group.gauge("outputQueueLength", lambda: sum(o.buffered for o in self._outputs))
+        group.gauge("checkpointAlignmentTime", lambda: self._checkpoints.last_alignment_ms)
+        group.gauge("stateEntries", self._chain.state_entries)
         group.gauge("currentInputWatermark", lambda: self._valve.current)
         head = self._chain.head
         is_source = self._source is not None

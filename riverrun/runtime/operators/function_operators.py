@@ -1,34 +1,73 @@
-"""map, flat_map and filter: one user call per record, everything else per run."""
+"""map, flat_map and filter: one user call per record, everything else per run.
+
+A function object on a keyed stream may use keyed state, so its current key is set before each call.
+A plain callable has no way to ask for state and is called without.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import compress
 from typing import Any
 
+from riverrun.api.checkpointed import CheckpointedFunction, CheckpointListener
 from riverrun.api.function import Function
 from riverrun.api.resolve import (
     filter_callable,
     flat_map_callable,
+    key_callable,
     lifecycle,
     map_callable,
 )
 from riverrun.graph.specs import FilterSpec, FlatMapSpec, MapSpec
+from riverrun.runtime.operators.checkpointed import InitializationContext, SnapshotContext
 from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
 
 class FunctionOperator(Operator):
-    """Opens and closes the user's function object, if it is one."""
+    """Opens and closes the user's function object, if it is one, and tells it of checkpoints."""
 
     def __init__(self, fn: Any) -> None:
         self._function: Function | None = lifecycle(fn)
+        self._backend: KeyedStateBackend | None = None
+        self._key: Callable[[Any], Any] | None = None
 
     def open(self, context: OperatorContext) -> None:
-        if self._function is not None:
-            self._function.open(context.runtime)
+        function = self._function
+        if function is None:
+            return
+        if context.key_selector is not None:
+            self._key = key_callable(context.key_selector)
+            self._backend = context.states.keyed
+        if isinstance(function, CheckpointedFunction):
+            function.initialize_state(InitializationContext(context.states, context.runtime))
+        function.open(context.runtime)
+
+    def snapshot(self, checkpoint: int, timestamp: int) -> None:
+        if isinstance(self._function, CheckpointedFunction):
+            self._function.snapshot_state(SnapshotContext(checkpoint, timestamp))
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        if isinstance(self._function, CheckpointListener):
+            self._function.notify_checkpoint_complete(checkpoint)
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:
+        if isinstance(self._function, CheckpointListener):
+            self._function.notify_checkpoint_aborted(checkpoint)
 
     def close(self) -> None:
         if self._function is not None:
             self._function.close()
+
+    def _with_keys(self, values: list[Any]) -> Iterator[Any]:
+        """The values, each with its key made current."""
+        backend, key = self._backend, self._key
+        assert backend is not None and key is not None  # noqa: S101, PT018  (asked by the caller)
+        for value in values:
+            backend.key = key(value)
+            yield value
+        backend.key = NO_KEY
 
 
 class MapOperator(FunctionOperator):
@@ -40,7 +79,10 @@ class MapOperator(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         fn = self._map
-        emit([fn(value) for value in values], timestamps)
+        if self._backend is None:
+            emit([fn(value) for value in values], timestamps)
+        else:
+            emit([fn(value) for value in self._with_keys(values)], timestamps)
 
 
 class FilterOperator(FunctionOperator):
@@ -52,14 +94,16 @@ class FilterOperator(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         keep = self._keep
-        if timestamps is None:
+        if timestamps is None and self._backend is None:
             kept = [value for value in values if keep(value)]
             if kept:
                 emit(kept, None)
             return
-        mask = [bool(keep(value)) for value in values]
+        each = values if self._backend is None else self._with_keys(values)
+        mask = [bool(keep(value)) for value in each]
         if any(mask):
-            emit(list(compress(values, mask)), list(compress(timestamps, mask)))
+            times = None if timestamps is None else list(compress(timestamps, mask))
+            emit(list(compress(values, mask)), times)
 
 
 class FlatMapOperator(FunctionOperator):
@@ -71,16 +115,17 @@ class FlatMapOperator(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         fn = self._flat_map
+        each = values if self._backend is None else self._with_keys(values)
         out: list[Any] = []
         times: list[int] | None = None
         if timestamps is None:
-            for value in values:
+            for value in each:
                 made = fn(value)
                 if made is not None:
                     out.extend(made)
         else:
             times = []
-            for value, timestamp in zip(values, timestamps, strict=True):
+            for value, timestamp in zip(each, timestamps, strict=True):
                 made = fn(value)
                 if made is not None:
                     before = len(out)

@@ -1,55 +1,80 @@
-"""A rolling reduce per key."""
+"""A rolling reduce per key, and the one that gives final results only."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from riverrun.api.resolve import key_callable, reduce_callable
+from riverrun.api.state import ValueState, ValueStateDescriptor
 from riverrun.graph.specs import ReduceSpec
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.state.backend import NO_KEY
 
 
 class ReduceOperator(FunctionOperator):
-    """Keeps one value per key; each record in gives the updated value out.
+    """Keeps one value per key in keyed state; each record in gives the updated value out."""
 
-    With ``final_only`` nothing leaves before the end of input, then each key's last value does.
+    def __init__(self, spec: ReduceSpec) -> None:
+        super().__init__(spec.fn)
+        self._reduce = reduce_callable(spec.fn)
+
+    def open(self, context: OperatorContext) -> None:
+        assert context.key_selector is not None  # noqa: S101  (reduce exists on keyed streams only)
+        super().open(context)
+        self._key = key_callable(context.key_selector)
+        self._backend = context.states.keyed
+        described = ValueStateDescriptor("_reduced", context.value_type)
+        self._state = cast("ValueState[Any]", self._backend.state(described))
+
+    def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
+        backend, key_of, reduce = self._backend, self._key, self._reduce
+        assert backend is not None and key_of is not None  # noqa: S101, PT018  (set by open)
+        value_of, update = self._state.value, self._state.update
+        out: list[Any] = []
+        for value in values:
+            backend.key = key_of(value)
+            before = value_of()
+            after = value if before is None else reduce(before, value)
+            update(after)
+            out.append(after)
+        backend.key = NO_KEY
+        emit(out, timestamps)
+
+
+class FinalReduceOperator(FunctionOperator):
+    """BATCH execution: nothing leaves before the end of input, then each key's last value does.
+
+    Batch jobs start over after a failure, so the values are no part of any checkpoint.
     """
 
     def __init__(self, spec: ReduceSpec) -> None:
         super().__init__(spec.fn)
         self._reduce = reduce_callable(spec.fn)
-        self._final_only = spec.final_only
         self._values: dict[Any, Any] = {}
         self._times: dict[Any, int] = {}
 
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (reduce exists on keyed streams only)
-        self._key = key_callable(context.key_selector)
         super().open(context)
+        self._key = key_callable(context.key_selector)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        key_of, reduce, state = self._key, self._reduce, self._values
-        out: list[Any] = []
-        append = out.append
-        for value in values:
+        del emit
+        key_of, reduce, state, times = self._key, self._reduce, self._values, self._times
+        assert key_of is not None  # noqa: S101  (set by open)
+        for index, value in enumerate(values):
             key = key_of(value)
             try:  # costs nothing unless the key is new; asking first costs a call per record
                 before = state[key]
             except KeyError:
-                after = value
+                state[key] = value
             else:
-                after = reduce(before, value)
-            state[key] = after
-            append(after)
-        if not self._final_only:
-            emit(out, timestamps)
-        elif timestamps is not None:
-            for value, timestamp in zip(values, timestamps, strict=True):
-                key = key_of(value)
-                self._times[key] = max(timestamp, self._times.get(key, timestamp))
+                state[key] = reduce(before, value)
+            if timestamps is not None:
+                times[key] = max(timestamps[index], times.get(key, timestamps[index]))
 
     def finish(self, emit: Emit) -> None:
-        if self._final_only and self._values:
+        if self._values:
             times = [self._times[key] for key in self._values] if self._times else None
             emit(list(self._values.values()), times)

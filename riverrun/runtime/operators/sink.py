@@ -1,12 +1,16 @@
-"""Writes records through the sink's writer."""
+"""Sinks: runs go to the writer; what it prepared at a checkpoint is committed when that is complete."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from riverrun.api.sink import SinkWriter, SinkWriterContext
+from riverrun.api.sink import Committable, Committer, SinkWriter, SinkWriterContext
 from riverrun.graph.specs import SinkSpec
 from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.system_state import COMMITTABLES, WRITER
+
+_AFTER_THE_LAST = 1 << 62
+"""Stands for the checkpoint of what is committed at the end of a job that takes none."""
 
 
 class SinkOperator(Operator):
@@ -15,18 +19,46 @@ class SinkOperator(Operator):
     def __init__(self, spec: SinkSpec) -> None:
         self._sink = spec.sink
         self._writer: SinkWriter[Any] | None = None
+        self._committer: Committer | None = None
+        self._prepared: list[Committable] = []
+        """Part of a checkpoint that is not known to be complete."""
+        self._checkpointing = False
+        self._subtask = 0
 
     def open(self, context: OperatorContext) -> None:
-        self._writer = self._sink.create_writer(
+        self._checkpointing = context.checkpointing
+        self._subtask = context.subtask
+        states = context.states
+        writer_context = SinkWriterContext(
+            subtask_index=context.subtask,
+            parallelism=context.parallelism,
+            task_name=context.name,
+            to_client=context.to_client,
+            runtime=context.runtime,
+            restored=states.restored_items(WRITER),
+            checkpointing=context.checkpointing,
+        )
+        self._committer = self._sink.create_committer(writer_context)
+        # The checkpoint they are part of is complete, or nobody would restore it.
+        self._commit(states.restored_items(COMMITTABLES))
+        self._writer = self._sink.create_writer(writer_context)
+        self._writer.open()
+        states.provide(COMMITTABLES, lambda: self._prepared)
+        states.provide(WRITER, self._writer.snapshot_state)
+
+    def recommit(self, context: OperatorContext) -> None:
+        """For a sink that had finished: commit what its last checkpoint prepared, write nothing."""
+        self._committer = self._sink.create_committer(
             SinkWriterContext(
                 subtask_index=context.subtask,
                 parallelism=context.parallelism,
                 task_name=context.name,
                 to_client=context.to_client,
                 runtime=context.runtime,
+                checkpointing=context.checkpointing,
             )
         )
-        self._writer.open()
+        self._commit(context.states.restored_items(COMMITTABLES))
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         del emit
@@ -37,7 +69,40 @@ class SinkOperator(Operator):
         del emit
         assert self._writer is not None  # noqa: S101  (the chain opens before it finishes)
         self._writer.flush(end_of_input=True)
+        if not self._checkpointing:
+            self._prepare(_AFTER_THE_LAST)
+            self._commit_up_to(_AFTER_THE_LAST)
+
+    def snapshot(self, checkpoint: int, timestamp: int) -> None:
+        del timestamp
+        if self._writer is not None:
+            self._writer.flush(end_of_input=False)
+            self._prepare(checkpoint)
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        self._commit_up_to(checkpoint)
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        finally:
+            if self._committer is not None:
+                self._committer.close()
+
+    def _prepare(self, checkpoint: int) -> None:
+        assert self._writer is not None  # noqa: S101  (asked by the caller)
+        # What an aborted checkpoint prepared stays prepared: the next one that completes covers it.
+        self._prepared += [
+            Committable(checkpoint, self._subtask, number, value)
+            for number, value in enumerate(self._writer.prepare_commit())
+        ]
+
+    def _commit_up_to(self, checkpoint: int) -> None:
+        due = [each for each in self._prepared if each.checkpoint <= checkpoint]
+        self._prepared = [each for each in self._prepared if each.checkpoint > checkpoint]
+        self._commit(due)
+
+    def _commit(self, committables: list[Committable]) -> None:
+        if committables and self._committer is not None:
+            self._committer.commit(committables)

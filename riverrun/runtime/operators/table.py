@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from riverrun.graph.specs import (
+    BroadcastProcessSpec,
     FilterSpec,
     FlatMapSpec,
+    KeyedBroadcastProcessSpec,
     KeyedProcessSpec,
     MapSpec,
     OperatorSpec,
@@ -15,6 +17,7 @@ from riverrun.graph.specs import (
     ReduceSpec,
     SinkSpec,
 )
+from riverrun.runtime.operators.broadcast import BroadcastProcessOperator
 from riverrun.runtime.operators.function_operators import (
     FilterOperator,
     FlatMapOperator,
@@ -22,7 +25,7 @@ from riverrun.runtime.operators.function_operators import (
 )
 from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.process import ProcessOperator
-from riverrun.runtime.operators.reduce import ReduceOperator
+from riverrun.runtime.operators.reduce import FinalReduceOperator, ReduceOperator
 from riverrun.runtime.operators.sink import SinkOperator
 
 OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
@@ -31,7 +34,9 @@ OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     FilterSpec: FilterOperator,
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: ProcessOperator,
-    ReduceSpec: ReduceOperator,
+    BroadcastProcessSpec: BroadcastProcessOperator,
+    KeyedBroadcastProcessSpec: BroadcastProcessOperator,
+    ReduceSpec: lambda spec: (FinalReduceOperator if spec.final_only else ReduceOperator)(spec),
     SinkSpec: SinkOperator,
 }
 

@@ -14,13 +14,15 @@ import socket
 import threading
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from riverrun.core.clock import Clock, SystemClock
 from riverrun.core.errors import ExternalError, RiverrunError
 from riverrun.protocol.auth import TaskHandshake
 from riverrun.protocol.control import (
     Cancel,
+    CheckpointAborted,
+    CheckpointCompleted,
     ClientRun,
     Credit,
     Down,
@@ -30,6 +32,7 @@ from riverrun.protocol.control import (
     Registered,
     Rejected,
     Start,
+    TriggerCheckpoint,
     Up,
     decode_down,
     encode,
@@ -40,6 +43,11 @@ from riverrun.spark.worker.dead_man import DeadManSwitch
 log = logging.getLogger(__name__)
 
 _READ_BYTES: Final = 64 * 1024
+
+Instruction: TypeAlias = (
+    Start | Cancel | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted
+)
+"""What the JobMaster may want of a registered task."""
 
 
 class RegistrationRefused(ExternalError):  # noqa: N818
@@ -100,7 +108,7 @@ class CreditWindow:
 class ControlClient:
     """A registered connection to the JobMaster; made by ``connect``.
 
-    ``on_message`` (Start, Cancel) and ``on_lost`` are called on the connection's thread and must not
+    ``on_message`` (orders) and ``on_lost`` are called on the connection's thread and must not
     block. ``on_lost`` is called at most once, with the reason, and never after ``close``.
     """
 
@@ -115,7 +123,7 @@ class ControlClient:
         self._closing = threading.Event()
         self._clock: Clock = SystemClock()
         self._switch: DeadManSwitch | None = None
-        self._on_message: Callable[[Start | Cancel], None] = lambda _: None
+        self._on_message: Callable[[Instruction], None] = lambda _: None
         self._on_lost: Callable[[str], None] = lambda _: None
         self._thread = threading.Thread(target=self._listen, name="riverrun-control", daemon=True)
 
@@ -148,7 +156,7 @@ class ControlClient:
 
     def start(
         self,
-        on_message: Callable[[Start | Cancel], None],
+        on_message: Callable[[Instruction], None],
         on_lost: Callable[[str], None],
         clock: Clock | None = None,
         switch: DeadManSwitch | None = None,
@@ -168,8 +176,12 @@ class ControlClient:
         with self._send_lock:
             self._send(data)
 
-    def send_run(self, operator_id: str, payload: bytes, count: int) -> None:
+    def send_run(
+        self, operator_id: str, payload: bytes, count: int, commit: str | None = None
+    ) -> None:
         """Send a pickled run of ``count`` values to the client, waiting for credit if need be.
+
+        A run with a ``commit`` id is delivered once, however often it is sent.
 
         Raises SendCanceled when the job is cancelled while it waits, JobMasterGone, MessageTooLarge.
         """
@@ -177,7 +189,8 @@ class ControlClient:
         # Numbered under the lock: runs of one operator leave in the order of their numbers.
         with self._send_lock:
             sequence = self._sequences[operator_id]
-            self._send(frame(encode(ClientRun(operator_id, sequence, payload, count))))
+            run = ClientRun(operator_id, sequence, payload, count, commit)
+            self._send(frame(encode(run)))
             self._sequences[operator_id] = sequence + 1
 
     def close(self, timeout: float = 5.0) -> None:
@@ -262,7 +275,7 @@ class ControlClient:
             case Cancel():
                 self._window.close(SendCanceled(message.reason))
                 self._on_message(message)
-            case Start():
+            case Start() | TriggerCheckpoint() | CheckpointCompleted() | CheckpointAborted():
                 self._on_message(message)
             case HeartbeatAck() | Registered() | Rejected():
                 pass

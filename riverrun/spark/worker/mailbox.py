@@ -1,19 +1,21 @@
-"""The bounded mailbox between Spark's input iterator and the task.
+"""The mailbox of a task: frames from Spark's input iterator, orders from the JobMaster.
 
 Spark's iterator blocks, and a task has deadlines. So a thread reads the iterator to its end and posts
 frames; when the mailbox is full it stops reading, Spark's buffers fill, and the producer blocks: that is
-the back-pressure.
+the back-pressure. Orders are never refused and go ahead of frames.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Iterable
 from enum import Enum, auto
 from typing import Any, TypeAlias
 
 from riverrun.core.errors import ExternalError
+from riverrun.protocol.control import CheckpointAborted, CheckpointCompleted, TriggerCheckpoint
 from riverrun.spark.worker.rows import frames_of
 
 
@@ -30,12 +32,20 @@ class Closed(Enum):
 Letter: TypeAlias = memoryview | Closed | InputBroken
 """A frame, the end of the input, or that it broke."""
 
+Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted
+"""What the JobMaster wants the task to do between two turns."""
+
 
 class Mailbox:
-    """Frames in arrival order; one reader thread puts, the task thread takes."""
+    """Letters in arrival order; a reader thread posts, any thread gives orders, the task thread takes."""
 
     def __init__(self, capacity: int) -> None:
-        self._letters: queue.Queue[Letter] = queue.Queue(capacity)
+        self._capacity = capacity
+        self._letters: deque[Letter] = deque()
+        self._orders: deque[Order] = deque()
+        self._lock = threading.Lock()
+        self._something = threading.Condition(self._lock)
+        self._room = threading.Condition(self._lock)
 
     def read(self, batches: Iterable[Any]) -> threading.Thread:
         """Start the thread that reads ``batches`` to the end."""
@@ -45,25 +55,58 @@ class Mailbox:
         thread.start()
         return thread
 
+    def order(self, order: Order) -> None:
+        """Give an order; it wakes the task."""
+        with self._lock:
+            self._orders.append(order)
+            self._something.notify()
+
+    def take_orders(self) -> list[Order]:
+        """All orders that wait."""
+        if not self._orders:  # asked between any two turns: no lock unless there is one
+            return []
+        with self._lock:
+            orders = list(self._orders)
+            self._orders.clear()
+        return orders
+
     def take(self, timeout_s: float | None) -> Letter | None:
-        """The next letter; ``None`` when none came within ``timeout_s`` (``None``: wait for ever)."""
-        try:
-            if timeout_s is not None and timeout_s <= 0:
-                return self._letters.get_nowait()
-            return self._letters.get(timeout=timeout_s)
-        except queue.Empty:
-            return None
+        """The next letter; ``None`` when none came within ``timeout_s`` or an order came.
+
+        ``timeout_s`` of ``None`` waits for ever.
+        """
+        letters = self._letters
+        with self._lock:
+            if not letters and (timeout_s is None or timeout_s > 0):
+                deadline = None if timeout_s is None else time.monotonic() + timeout_s
+                while not letters and not self._orders:
+                    left = None if deadline is None else deadline - time.monotonic()
+                    if left is not None and left <= 0:
+                        break
+                    self._something.wait(left)
+            if not letters:
+                return None
+            letter = letters.popleft()
+            self._room.notify()
+            return letter
 
     def __len__(self) -> int:
-        return self._letters.qsize()
+        return len(self._letters)
+
+    def _post(self, letter: Letter) -> None:
+        with self._lock:
+            while len(self._letters) >= self._capacity:
+                self._room.wait()
+            self._letters.append(letter)
+            self._something.notify()
 
     def _pump(self, batches: Iterable[Any]) -> None:
-        put = self._letters.put
+        post = self._post
         try:
             for batch in batches:
                 for frame in frames_of(batch):
-                    put(frame)
+                    post(frame)
         except BaseException as error:  # noqa: BLE001  (handed to the task thread)
-            put(InputBroken(f"the input broke off: {type(error).__name__}: {error}"))
+            post(InputBroken(f"the input broke off: {type(error).__name__}: {error}"))
         else:
-            put(Closed.CLOSED)
+            post(Closed.CLOSED)

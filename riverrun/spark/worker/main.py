@@ -36,12 +36,10 @@ from riverrun.protocol.control import (
 from riverrun.protocol.wire import Address
 from riverrun.runtime.failures import OperatorFailed, describe
 from riverrun.runtime.relay import Relay
-from riverrun.runtime.settings import TaskSettings
-from riverrun.runtime.task import Task
-from riverrun.serde.runs import PickleRunCodec
 from riverrun.spark.worker import collector
 from riverrun.spark.worker.control_client import (
     ControlClient,
+    Instruction,
     JobMasterGone,
     RegistrationRefused,
     SendCanceled,
@@ -53,6 +51,7 @@ from riverrun.spark.worker.mailbox import InputBroken, Mailbox
 from riverrun.spark.worker.relay_shell import RelayShell
 from riverrun.spark.worker.reporter import MetricsReporter
 from riverrun.spark.worker.rows import empty_batch
+from riverrun.spark.worker.task_host import TaskHost
 from riverrun.spark.worker.task_shell import TaskShell
 
 _CONNECT_S: Final = 30.0
@@ -108,6 +107,7 @@ class _Host:
         self._reported = False
         grace_s = to_millis(options.CANCEL_GRACE.get(body.config)) / 1000.0
         self._departure = Departure(grace_s)
+        self._mailbox = Mailbox(options.MAILBOX_FRAMES.get(body.config))
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
         control = self._connect()
@@ -147,23 +147,25 @@ class _Host:
         control.start(self._on_message, self._departure.ask, switch=switch)
         return control
 
-    def _on_message(self, message: Start | Cancel) -> None:
-        if isinstance(message, Start):
-            self._started.set()
-        else:
-            self._departure.ask(message.reason)
+    def _on_message(self, message: Instruction) -> None:
+        match message:
+            case Start():
+                self._started.set()
+            case Cancel(reason):
+                self._departure.ask(reason)
+            case _:
+                self._mailbox.order(message)
 
     def _work(self, control: ControlClient, batches: Iterable[Any]) -> Iterator[Any]:
         collector.calm()
         control.send(StatusChanged(TaskStatus.INITIALIZING))
         deployment = self._deployment()
-        mailbox = Mailbox(options.MAILBOX_FRAMES.get(self._body.config))
         # The first layer's rows only start its tasks; other layers' rows are frames.
-        reader = mailbox.read(_drained(batches) if self._body.layer == 0 else batches)
+        reader = self._mailbox.read(_drained(batches) if self._body.layer == 0 else batches)
         if isinstance(deployment, TaskDeployment):
-            yield from self._run_task(deployment, mailbox, control)
+            yield from self._run_task(deployment, control)
         else:
-            yield from self._run_relay(deployment, mailbox, control)
+            yield from self._run_relay(deployment, control)
         reader.join()
         yield empty_batch()
 
@@ -172,40 +174,32 @@ class _Host:
         layer: tuple[Deployment, ...] = loads(self._body.program)
         return layer[self._partition]
 
-    def _run_task(
-        self, deployment: TaskDeployment, mailbox: Mailbox, control: ControlClient
-    ) -> Iterator[Any]:
-        task = Task(deployment, TaskSettings.of(self._body.config), self._clock)
-        codec = PickleRunCodec()
-
-        def to_client(operator_id: str, values: list[Any]) -> None:
-            control.send_run(operator_id, bytes(codec.encode(values)), len(values))
-
+    def _run_task(self, deployment: TaskDeployment, control: ControlClient) -> Iterator[Any]:
+        host = TaskHost(deployment, self._clock, control)
+        task = host.task
         reporter = self._reporter(task.metrics.snapshot, control)
         try:
             task.open()
             control.send(StatusChanged(TaskStatus.RUNNING))
             reporter.start()
-            shell = TaskShell(task, mailbox, self._clock, self._ledger, to_client)
+            shell = TaskShell(task, self._mailbox, self._clock, self._ledger, host)
             yield from shell.run(self._started)
         except BaseException as error:
             # Said first: closing runs the user's code, which may take any time.
             self._report(control, error)
-            task.close()
+            host.close()
             raise
-        broken = task.close()
+        broken = host.close()
         if broken is not None:
             raise broken
         reporter.close()
 
-    def _run_relay(
-        self, deployment: RelayDeployment, mailbox: Mailbox, control: ControlClient
-    ) -> Iterator[Any]:
+    def _run_relay(self, deployment: RelayDeployment, control: ControlClient) -> Iterator[Any]:
         relay = Relay(deployment)
         control.send(StatusChanged(TaskStatus.RUNNING))
         reporter = self._reporter(lambda: {"": {"numBytesOut": relay.bytes_through}}, control)
         reporter.start()
-        yield from RelayShell(relay, mailbox, self._ledger).run()
+        yield from RelayShell(relay, self._mailbox, self._ledger).run()
         reporter.close()
 
     def _reporter(self, snapshot: Any, control: ControlClient) -> MetricsReporter:

@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any, Final, Protocol, assert_never
 
 from riverrun.core.clock import Clock
+from riverrun.protocol.control import CheckpointAborted, CheckpointCompleted, TriggerCheckpoint
+from riverrun.runtime.chain import ClientRun
+from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.task import Task, Turn
 from riverrun.spark.worker.ledger import Spending, TimeLedger
-from riverrun.spark.worker.mailbox import Closed, InputBroken, Letter, Mailbox
+from riverrun.spark.worker.mailbox import Closed, InputBroken, Letter, Mailbox, Order
 from riverrun.spark.worker.rows import batch_of
 
 _BATCH_BYTES: Final = 1 << 20
 _FRAMES_AHEAD: Final = 4
 """How many frames a task decodes ahead of its work; what is beyond waits in the mailbox."""
+
+
+class Outside(Protocol):
+    """What a task shell tells the rest of the world; called from the task thread."""
+
+    def client_run(self, run: ClientRun) -> None:
+        """Send a run to the client; blocks while the client is behind."""
+
+    def snapshot(self, snapshot: TaskSnapshot) -> None:
+        """Write a snapshot in the background and acknowledge it."""
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        """The checkpoint exists; older ones are not needed here any more."""
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:
+        """Do not write the checkpoint any more."""
+
+    def input_over(self) -> None:
+        """The task has processed all its input and waits for a checkpoint."""
+
+    def finished(self) -> None:
+        """The task's work is done; what is left of its input means nothing."""
 
 
 class TaskShell:
@@ -26,14 +51,15 @@ class TaskShell:
         mailbox: Mailbox,
         clock: Clock,
         ledger: TimeLedger,
-        send_to_client: Callable[[str, list[Any]], None],
+        outside: Outside,
     ) -> None:
         self._task = task
         self._mailbox = mailbox
         self._clock = clock
         self._ledger = ledger
-        self._send_to_client = send_to_client
+        self._outside = outside
         self._input_closed = False
+        self._said_input_over = False
 
     def run(self, started: threading.Event) -> Iterator[Any]:
         """Work until the task finished and its input is read to the end."""
@@ -41,9 +67,33 @@ class TaskShell:
         turn = Turn.WORKED
         while turn is not Turn.FINISHED:
             self._receive(turn)
+            for order in self._mailbox.take_orders():
+                self._obey(order)
             turn = self._task.turn()
+            self._report()
             yield from self._hand_over()
+        self._outside.finished()
         yield from self._drain()
+
+    def _obey(self, order: Order) -> None:
+        match order:
+            case TriggerCheckpoint(checkpoint, timestamp_ms, options):
+                self._task.trigger_checkpoint(checkpoint, timestamp_ms, options)
+            case CheckpointCompleted(checkpoint):
+                self._outside.checkpoint_completed(checkpoint)
+                self._task.checkpoint_completed(checkpoint)
+            case CheckpointAborted(checkpoint):
+                self._outside.checkpoint_aborted(checkpoint)
+                self._task.checkpoint_aborted(checkpoint)
+            case _:
+                assert_never(order)
+
+    def _report(self) -> None:
+        for snapshot in self._task.take_snapshots():
+            self._outside.snapshot(snapshot)
+        if self._task.input_over and not self._said_input_over:
+            self._said_input_over = True
+            self._outside.input_over()
 
     def _await_start(self, started: threading.Event) -> None:
         self._ledger.enter(Spending.IDLE)
@@ -79,7 +129,8 @@ class TaskShell:
 
     def _idle_seconds(self) -> float | None:
         wake_at = self._task.wake_at()
-        if self._input_closed and self._task.reads_input and not self._task.waiting:
+        waits = self._task.reads_input and not self._task.waiting and not self._task.input_over
+        if self._input_closed and waits:
             raise InputBroken(
                 "the input ended before the end of input came on every channel; a producer left early"
             )
@@ -91,8 +142,8 @@ class TaskShell:
         runs = self._task.client_runs.take()
         if runs:
             self._ledger.enter(Spending.BACK_PRESSURED)
-            for operator_id, values in runs:
-                self._send_to_client(operator_id, values)
+            for run in runs:
+                self._outside.client_run(run)
             self._ledger.enter(Spending.BUSY)
         rows = self._task.outbox.take()
         while rows:

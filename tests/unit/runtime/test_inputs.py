@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from typing import Any
 
@@ -9,7 +10,13 @@ import pytest
 
 from riverrun.core.ids import EdgeId
 from riverrun.graph.deployment import InEdge
-from riverrun.protocol.elements import EndOfInput, Records, Watermark
+from riverrun.protocol.elements import (
+    Element,
+    EndOfChannel,
+    EndOfInput,
+    Records,
+    Watermark,
+)
 from riverrun.protocol.frames import (
     FrameError,
     FrameHeader,
@@ -17,11 +24,22 @@ from riverrun.protocol.frames import (
     encode_frame,
     encode_records,
 )
-from riverrun.runtime.inputs import Inputs
+from riverrun.runtime.inputs import InputChannel, Inputs
 
 
 def make_inputs(*, producers: tuple[int, ...] = (0, 1)) -> Inputs:
-    return Inputs((InEdge(EdgeId(4), producers),), attempt=2)
+    return Inputs(
+        (InEdge(EdgeId(4), producers),), attempt=2, memory_bytes=1 << 20, open_spill=io.BytesIO
+    )
+
+
+def receive(inputs: Inputs, data: bytes) -> None:
+    for channel, element in inputs.receive(data):
+        inputs.append(channel, element)
+
+
+def take(inputs: Inputs, limit: int) -> tuple[InputChannel, Element] | None:
+    return inputs.take(limit, set())
 
 
 def frame(
@@ -37,21 +55,21 @@ def run(values: list[Any], timestamps: list[int] | None = None) -> bytes:
 def test_elements_come_out_in_order_with_their_channel() -> None:
     inputs = make_inputs()
 
-    inputs.receive(frame(0, run([1, 2]), encode_control(Watermark(9)), producer=1))
+    receive(inputs, frame(0, run([1, 2]), encode_control(Watermark(9)), producer=1))
 
-    first, second = inputs.take(10), inputs.take(10)
+    first, second = take(inputs, 10), take(inputs, 10)
     assert first is not None
     assert second is not None
     assert (first[0].index, first[1]) == (1, Records([1, 2]))
     assert second[1] == Watermark(9)
-    assert inputs.take(10) is None
+    assert take(inputs, 10) is None
 
 
 def test_a_long_run_is_taken_in_pieces() -> None:
     inputs = make_inputs()
-    inputs.receive(frame(0, run([1, 2, 3, 4, 5], [10, 20, 30, 40, 50])))
+    receive(inputs, frame(0, run([1, 2, 3, 4, 5], [10, 20, 30, 40, 50])))
 
-    pieces = [inputs.take(2) for _ in range(3)]
+    pieces = [take(inputs, 2) for _ in range(3)]
 
     assert [piece[1] for piece in pieces if piece] == [
         Records([1, 2], [10, 20]),
@@ -65,11 +83,11 @@ def test_finished_when_every_channel_ended_and_nothing_waits() -> None:
     inputs = make_inputs()
     end = encode_control(EndOfInput())
 
-    inputs.receive(frame(0, end))
-    inputs.receive(frame(0, end, producer=1))
+    receive(inputs, frame(0, end))
+    receive(inputs, frame(0, end, producer=1))
     assert not inputs.finished
-    inputs.take(1)
-    inputs.take(1)
+    take(inputs, 1)
+    take(inputs, 1)
 
     assert inputs.finished
 
@@ -88,20 +106,46 @@ def test_a_frame_that_does_not_belong_is_refused(wrong: bytes) -> None:
     inputs = make_inputs()
 
     with pytest.raises(FrameError):
-        inputs.receive(wrong)
+        receive(inputs, wrong)
 
 
 def test_a_repeated_frame_is_refused() -> None:
     inputs = make_inputs()
-    inputs.receive(frame(0, run([1])))
+    receive(inputs, frame(0, run([1])))
 
     with pytest.raises(FrameError, match="got frame 0, expected 1"):
-        inputs.receive(frame(0, run([1])))
+        receive(inputs, frame(0, run([1])))
 
 
 def test_a_frame_after_the_end_is_refused() -> None:
     inputs = make_inputs()
-    inputs.receive(frame(0, encode_control(EndOfInput())))
+    receive(inputs, frame(0, encode_control(EndOfInput()), encode_control(EndOfChannel())))
 
     with pytest.raises(FrameError, match="expected none"):
-        inputs.receive(frame(1, run([1])))
+        receive(inputs, frame(1, run([1])))
+
+
+def test_records_after_the_end_of_records_are_refused() -> None:
+    inputs = make_inputs()
+    receive(inputs, frame(0, encode_control(EndOfInput())))
+
+    with pytest.raises(FrameError, match="after the end of its records"):
+        receive(inputs, frame(1, run([1])))
+
+
+def test_what_is_held_back_comes_out_before_what_came_later() -> None:
+    inputs = make_inputs()
+    receive(inputs, frame(0, run([1]), producer=0))
+    receive(inputs, frame(0, run([2]), producer=1))
+    receive(inputs, frame(1, run([3]), producer=0))
+
+    blocked = inputs.take(10, {0})
+    assert blocked is not None
+    assert blocked[1] == Records([2])
+    assert inputs.take(10, {0}) is None
+    inputs.release()
+    receive(inputs, frame(1, run([4]), producer=1))
+
+    taken = [inputs.take(10, set()) for _ in range(3)]
+    assert [each[1] for each in taken if each] == [Records([1]), Records([3]), Records([4])]
+    assert not inputs.waiting

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ from riverrun.protocol.frames import (
     encode_records,
 )
 from riverrun.runtime.failures import OperatorFailed
+from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.task import Task, Turn
 from riverrun.serde.runs import PickleRunCodec, decode_run
@@ -59,7 +62,8 @@ def make_task(
         inputs=inputs,
         outputs=(OutEdge(EdgeId(2), 0, None, Forward(), (0,), 1, 128, {0: 0}),),
     )
-    task = Task(deployment, settings or TaskSettings(), clock)
+    resources = TaskResources(Path("unused"), io.BytesIO)
+    task = Task(deployment, settings or TaskSettings(), clock, resources)
     task.open()
     return task
 

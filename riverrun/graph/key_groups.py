@@ -1,0 +1,14 @@
+"""Which key groups belong to which subtask."""
+
+from __future__ import annotations
+
+
+def group_range(subtask: int, parallelism: int, max_parallelism: int) -> tuple[int, int]:
+    """The first and the last key group of ``subtask``: those with ``group * parallelism // max == subtask``.
+
+    >>> [group_range(subtask, 3, 8) for subtask in range(3)]
+    [(0, 2), (3, 5), (6, 7)]
+    """
+    first = -(-subtask * max_parallelism // parallelism)
+    after = -(-(subtask + 1) * max_parallelism // parallelism)
+    return first, after - 1

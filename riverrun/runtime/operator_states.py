@@ -1,0 +1,193 @@
+"""All state of one operator in one subtask: what it starts from, what it holds, what a snapshot takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riverrun.core import options
+from riverrun.core.clock import Clock
+from riverrun.graph.deployment import ChainedOperator, TaskDeployment
+from riverrun.graph.key_groups import group_range
+from riverrun.protocol.snapshots import OperatorRestore, OperatorSnapshot, OperatorStatePart
+from riverrun.runtime.deferred import OpenSpill
+from riverrun.runtime.system_state import FrozenItems, thaw_items
+from riverrun.state.backend import BackendSettings, FrozenState, KeyedStateBackend
+from riverrun.state.backends import create_backend
+from riverrun.state.operator_state import FrozenOperatorState, OperatorStateBackend
+from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResources:
+    """What a task may use of its machine; made by the shell."""
+
+    folder: Path
+    """For local files of this task alone; the shell removes it when the task is over."""
+    open_spill: OpenSpill
+    saved: SavedFiles | None = None
+    """Reads what the deployment's ``restore`` refers to."""
+
+
+class OperatorStates:
+    """Makes the operator's backends when they are first asked for."""
+
+    def __init__(
+        self,
+        name: str,
+        described: ChainedOperator,
+        deployment: TaskDeployment,
+        resources: TaskResources,
+        clock: Clock,
+        state_users: int,
+    ) -> None:
+        self._name = name
+        self._described = described
+        self._deployment = deployment
+        self._resources = resources
+        self._clock = clock
+        self._state_users = state_users
+        restore = deployment.restore
+        self._restore = (
+            OperatorRestore()
+            if restore is None
+            else restore.operators.get(described.operator_id, OperatorRestore())
+        )
+        self._keyed: KeyedStateBackend | None = None
+        self._operator: OperatorStateBackend | None = None
+        self._system: dict[str, Callable[[], list[Any]]] = {}
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        return self._name
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the operator reads a keyed stream."""
+        return self._described.key_selector is not None
+
+    @property
+    def restored_checkpoint(self) -> int | None:
+        """The checkpoint that the job goes on from."""
+        restore = self._deployment.restore
+        return None if restore is None else restore.checkpoint
+
+    @property
+    def keyed(self) -> KeyedStateBackend:
+        """The keyed backend; the operator must have a key."""
+        if self._keyed is None:
+            self._keyed = self._open_keyed()
+        return self._keyed
+
+    @property
+    def operator(self) -> OperatorStateBackend:
+        """The store of operator state."""
+        if self._operator is None:
+            self._operator = OperatorStateBackend(self._name)
+            own = [part for part in self._restore.lists if not _is_system(part)]
+            if own:
+                self._operator.restore(own, self._saved())
+        return self._operator
+
+    def restored_items(self, name: str) -> list[Any]:
+        """The items of a system state that this subtask starts from."""
+        return thaw_items(name, self._restore.lists, self._resources.saved)
+
+    def provide(self, name: str, items: Callable[[], list[Any]]) -> None:
+        """Ask ``items`` for a system state at each snapshot."""
+        self._system[name] = items
+
+    def freeze(self, checkpoint: int, *, finished: bool) -> FrozenStates:
+        """Everything as it is now; of a finished operator only what riverrun itself still needs."""
+        keyed = operator = None
+        if not finished:
+            # State that nobody asked for since the restart belongs to the next checkpoint all the same.
+            if self._keyed is None and self._restore.keyed and self.has_key:
+                self._keyed = self._open_keyed()
+            keyed = None if self._keyed is None else self._keyed.freeze(checkpoint)
+            if self._operator is not None or self._restore.lists:
+                operator = self.operator.freeze()
+        system = [FrozenItems(name, items()) for name, items in self._system.items()]
+        return FrozenStates(self._described.operator_id, keyed, operator, system)
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        """Tell the backends."""
+        if self._keyed is not None:
+            self._keyed.checkpoint_completed(checkpoint)
+
+    def checkpoint_aborted(self, checkpoint: int) -> None:
+        """Tell the backends."""
+        if self._keyed is not None:
+            self._keyed.checkpoint_aborted(checkpoint)
+
+    def entry_count(self) -> int:
+        """About how many entries of keyed state there are."""
+        return 0 if self._keyed is None else self._keyed.entry_count()
+
+    def close(self) -> None:
+        """Close the backends that were opened."""
+        if self._keyed is not None:
+            self._keyed.close()
+            self._keyed = None
+
+    def _saved(self) -> SavedFiles:
+        assert self._resources.saved is not None  # noqa: S101  (a shell that restores gives the files)
+        return self._resources.saved
+
+    def _open_keyed(self) -> KeyedStateBackend:
+        deployment, config = self._deployment, self._deployment.config
+        first, last = group_range(
+            deployment.subtask, deployment.parallelism, deployment.max_parallelism
+        )
+        backend = create_backend(
+            options.STATE_BACKEND.get(config),
+            BackendSettings(
+                operator=self._name,
+                operator_id=self._described.operator_id,
+                subtask=deployment.subtask,
+                first_group=first,
+                last_group=last,
+                max_parallelism=deployment.max_parallelism,
+                clock=self._clock,
+                folder=self._resources.folder / self._described.operator_id,
+                key_type=self._described.key_type,
+                incremental=options.INCREMENTAL.get(config),
+                memory_bytes=options.ROCKSDB_MEMORY.get(config) // max(1, self._state_users),
+                options=dict(config),
+            ),
+        )
+        restore = deployment.restore
+        if self._restore.keyed and restore is not None:
+            backend.restore(self._restore.keyed, self._saved(), owned=restore.owned)
+        return backend
+
+
+@dataclass(slots=True)
+class FrozenStates:
+    """One operator's state at one moment."""
+
+    operator_id: str
+    keyed: FrozenState | None
+    operator: FrozenOperatorState | None
+    system: Sequence[FrozenItems]
+
+    def write(self, files: SnapshotFiles) -> OperatorSnapshot | None:
+        """Write it; ``None`` when there is nothing."""
+        keyed = None if self.keyed is None else self.keyed.write(files)
+        lists = () if self.operator is None else self.operator.write(files)
+        system = tuple(part for items in self.system if (part := items.write(files)).items)
+        if keyed is None and not lists and not system:
+            return None
+        return OperatorSnapshot(self.operator_id, keyed, (*lists, *system))
+
+    def discard(self) -> None:
+        """Release what the freeze holds."""
+        if self.keyed is not None:
+            self.keyed.discard()
+
+
+def _is_system(part: OperatorStatePart) -> bool:
+    return part.meta.name.startswith("riverrun.")

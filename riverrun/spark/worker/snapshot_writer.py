@@ -1,0 +1,91 @@
+"""Writes a task's snapshots in the background and tells the JobMaster how it went."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+
+from riverrun.core.clock import Clock
+from riverrun.core.errors import RiverrunError
+from riverrun.protocol.control import CheckpointAcknowledged, CheckpointDeclined, Up
+from riverrun.runtime.snapshot import TaskSnapshot
+from riverrun.storage.checkpoint_files import CheckpointFiles
+
+log = logging.getLogger(__name__)
+
+
+class SnapshotWriter:
+    """One thread per task, started with the first snapshot; records go on meanwhile."""
+
+    def __init__(
+        self,
+        files_of: Callable[[int], CheckpointFiles],
+        send: Callable[[Up], None],
+        clock: Clock,
+    ) -> None:
+        self._files_of = files_of
+        self._send = send
+        self._clock = clock
+        self._queue: queue.SimpleQueue[TaskSnapshot | None] = queue.SimpleQueue()
+        self._aborted: set[int] = set()
+        self._thread: threading.Thread | None = None
+
+    def write(self, snapshot: TaskSnapshot) -> None:
+        """Write ``snapshot`` after those given before it."""
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._work, name="riverrun-snapshots", daemon=True
+            )
+            self._thread.start()
+        self._queue.put(snapshot)
+
+    def abort(self, checkpoint: int) -> None:
+        """Do not begin to write ``checkpoint`` any more."""
+        self._aborted = {number for number in self._aborted if number > checkpoint - 100}
+        self._aborted.add(checkpoint)
+
+    def close(self) -> None:
+        """Finish what is being written."""
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _work(self) -> None:
+        while (snapshot := self._queue.get()) is not None:
+            if snapshot.checkpoint in self._aborted:
+                snapshot.discard()
+                continue
+            # A JobMaster that is gone is noticed by the connection, which ends the task.
+            with suppress(RiverrunError):
+                self._send(self._written(snapshot))
+
+    def _written(self, snapshot: TaskSnapshot) -> Up:
+        began = self._clock.monotonic()
+        checkpoint = snapshot.checkpoint
+        try:
+            files = self._files_of(checkpoint)
+        except Exception as error:  # noqa: BLE001  (the checkpoint fails, the task goes on)
+            snapshot.discard()
+            return _declined(checkpoint, error)
+        try:
+            described, times = snapshot.write(files)
+        except Exception as error:  # noqa: BLE001  (the checkpoint fails, the task goes on)
+            files.discard()
+            return _declined(checkpoint, error)
+        times = msgspec.structs.replace(
+            times,
+            async_ms=self._clock.monotonic() - began,
+            state_bytes=files.bytes_written,
+        )
+        return CheckpointAcknowledged(checkpoint, described, times)
+
+
+def _declined(checkpoint: int, error: Exception) -> CheckpointDeclined:
+    log.warning("snapshot not written checkpoint=%d", checkpoint, exc_info=error)
+    return CheckpointDeclined(checkpoint, f"{type(error).__name__}: {error}")
