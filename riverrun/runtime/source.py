@@ -9,6 +9,7 @@ from riverrun.api.runtime_context import RuntimeContext
 from riverrun.api.source import Polled, SourceReader, SourceReaderContext, SourceStatus
 from riverrun.api.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from riverrun.core.clock import Clock
+from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.specs import SourceSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.failures import OperatorFailed, operator_failed
@@ -21,8 +22,7 @@ class SourceDriver:
 
     def __init__(
         self,
-        name: str,
-        spec: SourceSpec,
+        described: ChainedOperator,
         *,
         subtask: int,
         parallelism: int,
@@ -30,8 +30,9 @@ class SourceDriver:
         runtime: RuntimeContext,
         states: OperatorStates,
     ) -> None:
-        self._name = name
-        self._spec = spec
+        assert isinstance(described.spec, SourceSpec)  # noqa: S101  (asked by the task)
+        self._name = described.name
+        self._spec = spec = described.spec
         self._clock = clock
         self._context = SourceReaderContext(subtask, parallelism, clock, runtime)
         self._states = states

@@ -331,8 +331,7 @@ class Task:
         if not isinstance(head.spec, SourceSpec):
             return None, None
         driver = SourceDriver(
-            head.name,
-            head.spec,
+            head,
             subtask=self.deployment.subtask,
             parallelism=self.deployment.parallelism,
             clock=self._clock,
