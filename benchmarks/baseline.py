@@ -7,13 +7,14 @@ does, once a record. Nothing is inlined: a function call per record is what the 
 import argparse
 import multiprocessing
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.synchronize import Barrier
 from typing import Final
 
 from benchmarks.measurement import PARALLELISM, measure
 from benchmarks.workloads import (
     KEYED,
+    STATE,
     STATELESS,
     Transaction,
     add_amounts,
@@ -46,7 +47,36 @@ def keyed(indexes: range) -> int:
     return sum(amount for _, amount in totals.values())
 
 
-LOOPS: Final[Mapping[str, Callable[[range], int]]] = {STATELESS: stateless, KEYED: keyed}
+class Totals:
+    """The process function of the ``state`` workload with a dict for its state."""
+
+    def __init__(self) -> None:
+        self._totals: dict[int, int] = {}
+
+    def process_element(self, value: Transaction) -> Iterator[Transaction]:
+        """The customer's sum so far."""
+        key = customer_of(value)
+        total = self._totals.get(key)
+        total = value[1] if total is None else total + value[1]
+        self._totals[key] = total
+        yield key, total
+
+
+def state(indexes: range) -> int:
+    """Call the process function for each record and take what it yields; how many updates."""
+    process = Totals().process_element
+    updates = 0
+    for index in indexes:
+        for _ in process(transaction(index)):
+            updates += 1
+    return updates
+
+
+LOOPS: Final[Mapping[str, Callable[[range], int]]] = {
+    STATELESS: stateless,
+    KEYED: keyed,
+    STATE: state,
+}
 
 
 def _work(workload: str, indexes: range, ready: Barrier, done: Barrier) -> None:

@@ -5,12 +5,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from benchmarks.measurement import Measurement, flags, read
 from benchmarks.setup_peers import CACHE, PEERS, ROOT, ensure
-from benchmarks.workloads import KEYED, STATELESS
+from benchmarks.workloads import KEYED, STATE, STATELESS
 from riverrun.spark.java import ensure_java_home
 
 _DEADLINE_SECONDS: Final = 900
@@ -59,7 +59,8 @@ class System:
         peer = PEERS.get(self.name)
         python = sys.executable if peer is None else str(ensure(peer))
         command = [python, "-m", self.module, *flags(workload, sizes.small, sizes.large)]
-        return _run(self.name, workload, [*command, *self.settings.get(workload, ())])
+        command += self.settings.get(workload, ())
+        return replace(_run(self.name, workload, command), system=self.name)
 
 
 SYSTEMS: Final[Mapping[str, System]] = {
@@ -92,6 +93,33 @@ SYSTEMS: Final[Mapping[str, System]] = {
         ),
     )
 }
+
+STATE_SYSTEMS: Final[Mapping[str, System]] = {
+    system.name: system
+    for system in (
+        System("baseline", "benchmarks.baseline", {STATE: Sizes(1_000_000, 11_000_000)}),
+        System("riverrun", "benchmarks.engine", {STATE: Sizes(1_000_000, 9_000_000)}),
+        System(
+            "rocksdb",
+            "benchmarks.engine",
+            {STATE: Sizes(1_000_000, 9_000_000)},
+            {STATE: ("--backend", "rocksdb")},
+        ),
+        System(
+            "bytewax",
+            "benchmarks.peers.bytewax_peer",
+            {STATE: Sizes(200_000, 2_200_000)},
+            {STATE: ("--batch", "5000")},
+        ),
+        System(
+            "pyflink",
+            "benchmarks.peers.pyflink_peer",
+            {STATE: Sizes(200_000, 1_200_000)},
+            {STATE: ("--bundle-size", "300000", "--bundle-time", "60000")},
+        ),
+    )
+}
+"""For the ``state`` workload: riverrun's two backends side by side."""
 
 
 def _run(system: str, workload: str, command: list[str]) -> Measurement:

@@ -4,10 +4,12 @@ Each peer imports this module with its own interpreter, so nothing here may impo
 records are card transactions ``(customer, amount)``, made from their index with cheap arithmetic,
 so that the limit of a system is as little of our own making as possible.
 
-Two workloads:
+The workloads:
 
 * ``stateless``: generator, ``with_fee``, ``is_large``, discard.
 * ``keyed``: generator, key by ``customer_of``, running sum by ``add_amounts``, discard each update.
+* ``state``: generator, key by ``customer_of``, a running sum that a process function of the user's
+  keeps in a value state (one read and one write a record), discard each update.
 """
 
 from typing import Final, TypeAlias
@@ -16,7 +18,9 @@ Transaction: TypeAlias = tuple[int, int]
 
 STATELESS: Final = "stateless"
 KEYED: Final = "keyed"
+STATE: Final = "state"
 WORKLOADS: Final = (STATELESS, KEYED)
+"""What ``benchmarks.run`` measures; ``state`` has a command of its own, ``benchmarks.state``."""
 
 CUSTOMERS: Final = 10_000
 LARGE: Final = 20_000

@@ -2,7 +2,8 @@
 """The workloads on Bytewax, as a cluster of two processes; run with Bytewax's own interpreter.
 
 A running sum per customer that hands on each update is one ``stateful_batch`` step (``logic=batch``)
-or one ``stateful_map`` step (``logic=map``). Keys must be strings there, so the key step converts.
+or one ``stateful_map`` step (``logic=map``); the ``state`` workload is always the latter. Keys must be
+strings there, so the key step converts.
 
 The two processes retry their connection in steps of a second, which would drown what is measured,
 so time counts from the first batch that a source is asked for until the last sink closes.
@@ -27,6 +28,7 @@ from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from benchmarks.measurement import PARALLELISM, measure
 from benchmarks.workloads import (
     KEYED,
+    STATE,
     Transaction,
     add_amounts,
     customer_of,
@@ -105,6 +107,11 @@ def _add(total: Transaction | None, value: Transaction) -> tuple[Transaction, Tr
     return total, total
 
 
+def _process(total: int | None, value: Transaction) -> tuple[int, int]:
+    total = value[1] if total is None else total + value[1]
+    return total, total
+
+
 def _key(record: Transaction) -> str:
     return str(customer_of(record))
 
@@ -114,10 +121,13 @@ def dataflow() -> Dataflow:
     records, batch = int(os.environ["BENCH_RECORDS"]), int(os.environ["BENCH_BATCH"])
     flow = Dataflow("benchmark")
     stream = op.input("transactions", flow, _TransactionSource(records, batch))
-    if os.environ["BENCH_WORKLOAD"] == KEYED:
+    workload = os.environ["BENCH_WORKLOAD"]
+    if workload in (KEYED, STATE):
         keyed = op.key_on("customer", stream, _key)
-        if os.environ["BENCH_LOGIC"] == "map":
-            result: Any = op.stateful_map("sum", keyed, _add)
+        if workload == STATE:
+            result: Any = op.stateful_map("sum", keyed, _process)
+        elif os.environ["BENCH_LOGIC"] == "map":
+            result = op.stateful_map("sum", keyed, _add)
         else:
             result = op.stateful_batch("sum", keyed, _RunningSum)
     else:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 # Read by PyFlink when a job starts: Python workers of their own instead of the client's process.
@@ -25,6 +26,7 @@ os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112  # PyFli
 from pyflink.common import Configuration, Types, WatermarkStrategy
 from pyflink.datastream import (
     DataStream,
+    KeyedProcessFunction,
     MapFunction,
     ReduceFunction,
     RuntimeContext,
@@ -32,11 +34,13 @@ from pyflink.datastream import (
 )
 from pyflink.datastream.connectors import Sink
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 
 from benchmarks.measurement import PARALLELISM, measure
 from benchmarks.workloads import (
     KEYED,
+    STATE,
     Transaction,
     add_amounts,
     customer_of,
@@ -93,6 +97,28 @@ class _Sum(ReduceFunction):
         _stamp(self._stamps, "close")
 
 
+class _Totals(KeyedProcessFunction):
+    """The running sum in a value state, with the times at which the function opens and closes."""
+
+    def __init__(self, stamps: str) -> None:
+        self._stamps = stamps
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
+        _stamp(self._stamps, "open")
+
+    def process_element(
+        self, value: Transaction, ctx: KeyedProcessFunction.Context
+    ) -> Iterator[Transaction]:
+        total = self._total.value()
+        total = value[1] if total is None else total + value[1]
+        self._total.update(total)
+        yield value[0], total
+
+    def close(self) -> None:
+        _stamp(self._stamps, "close")
+
+
 def _environment(arguments: argparse.Namespace) -> StreamExecutionEnvironment:
     configuration = Configuration()
     for key, value in {
@@ -120,6 +146,9 @@ def _result(arguments: argparse.Namespace, numbers: DataStream, stamps: str) -> 
     transactions = numbers.map(_Make(stamps), output_type=record_type)
     if arguments.workload == KEYED:
         return transactions.key_by(customer_of, key_type=Types.LONG()).reduce(_Sum(stamps))
+    if arguments.workload == STATE:
+        keyed = transactions.key_by(customer_of, key_type=Types.LONG())
+        return keyed.process(_Totals(stamps), output_type=record_type)
     return transactions.map(with_fee, output_type=record_type).filter(is_large)
 
 
