@@ -367,7 +367,8 @@ class ReducingStateDescriptor(StateDescriptor):
     def reduce(self) -> Callable[[Any, Any], Any]:
         """What to call with the value so far and the next one."""
         fn = self._reduce_function
-        return fn.reduce if isinstance(fn, Reducer) else fn
+        # Callables come first: those of numpy have a method named reduce, which does another thing.
+        return fn if callable(fn) else fn.reduce
 
 
 class AggregatingStateDescriptor(StateDescriptor):

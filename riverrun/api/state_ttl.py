@@ -391,3 +391,28 @@ class StateTtlConfig:
             f"ttl_time_characteristic={self._ttl_time_characteristic.name}, "
             f"cleanup_strategies={self._cleanup_strategies!r})"
         )
+
+
+def _nest(outer: type, *names: str) -> None:
+    """Call classes what users call them, in messages and in pickles."""
+    for name in names:
+        inner = getattr(outer, name)
+        inner.__name__, inner.__qualname__ = name, f"{outer.__qualname__}.{name}"
+
+
+_nest(
+    StateTtlConfig,
+    "UpdateType",
+    "StateVisibility",
+    "TtlTimeCharacteristic",
+    "CleanupStrategies",
+    "Builder",
+)
+_nest(
+    _CleanupStrategies,
+    "Strategies",
+    "CleanupStrategy",
+    "EmptyCleanupStrategy",
+    "IncrementalCleanupStrategy",
+    "RocksdbCompactFilterCleanupStrategy",
+)

@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from riverrun.api.checkpointed import (
@@ -121,7 +122,7 @@ def test_a_state_without_types_is_pickled() -> None:
     assert (half.type_info, half.types()) == (None, {"map_key": Types.STRING()})
 
 
-@pytest.mark.parametrize("reduce", [Adding(), lambda a, b: a + b, max])
+@pytest.mark.parametrize("reduce", [Adding(), lambda a, b: a + b, max, np.add])
 def test_a_reducing_state_takes_function_objects_and_callables(reduce: Any) -> None:
     descriptor = ReducingStateDescriptor("s", reduce)
 
@@ -290,6 +291,15 @@ def test_the_time_to_live_is_what_the_builder_was_told() -> None:
     assert pickle.loads(pickle.dumps(config)) == config
     assert hash(pickle.loads(pickle.dumps(config))) == hash(config)
     assert "ttl=7000 ms" in repr(config)
+
+
+def test_nested_classes_are_known_by_the_names_that_users_write() -> None:
+    kind = StateTtlConfig.UpdateType.OnReadAndWrite
+    strategies = StateTtlConfig.CleanupStrategies.Strategies
+
+    assert str(kind) == "UpdateType.OnReadAndWrite"
+    assert strategies.__qualname__ == "StateTtlConfig.CleanupStrategies.Strategies"
+    assert pickle.loads(pickle.dumps(kind)) is kind
 
 
 def test_without_background_cleanup_nothing_is_cleaned_up_unasked() -> None:
