@@ -185,8 +185,6 @@ class CachedTable:
         return (key, self._backend.namespace) if self._namespaced else key
 
     def _loaded(self, address: Any) -> Any:
-        if address is NO_KEY:
-            raise NoCurrentKey(self._operator, self.format.schema.meta.name)
         found = self.load(address)
         # Room is made before the entry is there: who loads it goes on to work with it.
         self.left -= 1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from rocksdict import AccessType, Checkpoint, Options, Rdict, ReadOptions, WriteBatch, WriteOptions
+from rocksdict import AccessType, Checkpoint, Options, Rdict, WriteBatch, WriteOptions
 
 from riverrun.storage.storage import FileCorrupt, StorageError
 
@@ -81,16 +81,17 @@ class Database:
         """Carry out the whole batch or nothing of it."""
         self._db.write(batch, self._unlogged)
 
-    def scan(self, begin: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """The rows from ``begin`` up to ``end`` (or those that begin with ``begin``), as they are now.
-
-        They are the rows of the moment of this call, whatever is written while they are read.
-        """
-        return self._rows(self._iterator(begin, end or after_prefix(begin)))
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The rows that begin with ``prefix``, in order; those of the moment of this call."""
+        return self.scan_each((prefix,))
 
     def scan_each(self, prefixes: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """The rows that begin with the first prefix, then those of the next; as they are now."""
-        return self._rows_of_each(self._iterator(b"", b""), prefixes)
+        return self._rows(self._iterator(), prefixes)
+
+    def scan_from(self, begin: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The rows with ``prefix``, in order, from ``begin`` on."""
+        return self._rows(self._iterator(), (prefix,), begin)
 
     @_reporting
     def flush(self) -> None:
@@ -113,30 +114,25 @@ class Database:
         self._db.close()
 
     @_reporting
-    def _iterator(self, begin: bytes, end: bytes) -> Any:
-        read = ReadOptions()
-        if end:
-            read.set_iterate_upper_bound(end)
-        rows = self._db.iter(read)
-        rows.seek(begin)
-        return rows
+    def _iterator(self) -> Any:
+        # Without an upper bound in its options: rows beyond it were seen to come all the same.
+        return self._db.iter()
 
-    def _rows_of_each(self, rows: Any, prefixes: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    @_reporting
+    def _seek(self, rows: Any, begin: bytes) -> None:
+        rows.seek(begin)
+
+    def _rows(
+        self, rows: Any, prefixes: Iterable[bytes], begin: bytes = b""
+    ) -> Iterator[tuple[bytes, bytes]]:
+        # Not ``Rdict.items``: it ends at a damaged block as if there were no more rows.
         valid, key, value, step = rows.valid, rows.key, rows.value, rows.next
         for prefix in prefixes:
-            rows.seek(prefix)
+            self._seek(rows, begin or prefix)
             while valid() and (row_key := key()).startswith(prefix):
                 yield row_key, value()
                 step()
             self._require_whole(rows)
-
-    def _rows(self, rows: Any) -> Iterator[tuple[bytes, bytes]]:
-        # Not ``Rdict.items``: it ends at a damaged block as if there were no more rows.
-        valid, key, value, step = rows.valid, rows.key, rows.value, rows.next
-        while valid():
-            yield key(), value()
-            step()
-        self._require_whole(rows)
 
     def _require_whole(self, rows: Any) -> None:
         """Raise what ended the rows, unless it was their end."""

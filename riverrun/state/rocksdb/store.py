@@ -48,9 +48,13 @@ class Store:
         """The row at ``row_key``."""
         return None if self._db is None else self._db.get(row_key)
 
-    def scan(self, begin: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """The rows of a range or with a prefix, as they are at this moment."""
-        return iter(()) if self._db is None else self._db.scan(begin, end)
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The rows with a prefix, as they are at this moment."""
+        return self.scan_each((prefix,))
+
+    def scan_from(self, begin: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The rows with a prefix, from ``begin`` on."""
+        return iter(()) if self._db is None else self._db.scan_from(begin, prefix)
 
     def scan_each(self, prefixes: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """The rows of one prefix after the other, as they are at this moment."""

@@ -55,9 +55,8 @@ class RowSweeper:
     def _sweep_group(self, left: int) -> int:
         """Look at up to ``left`` rows of the current group; how many more may be looked at."""
         rows = self._table.format
-        begin = self._after or state_prefix(self._group, rows.number)
-        end = state_prefix(self._group, rows.number + 1)
-        for row_key, row_value in self._store.scan(begin, end):
+        prefix = state_prefix(self._group, rows.number)
+        for row_key, row_value in self._store.scan_from(self._after or prefix, prefix):
             if left == 0:
                 self._after = row_key
                 return 0

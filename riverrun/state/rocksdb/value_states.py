@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from riverrun.api.state import AggregatingState, Aggregator, ReducingState, ValueState
-from riverrun.state.backend import NO_KEY, NoCurrentKey
 from riverrun.state.rocksdb.cache import CachedTable, Surroundings
 from riverrun.state.rocksdb.rows import RowFormat
 
@@ -52,14 +51,19 @@ class RocksDBValueState(SingleTable, ValueState[Any]):
     __slots__ = ()
 
     def value(self) -> Any:
-        # Where there is no key, loading it is what fails.
-        return self.cache[self._backend.key]
+        try:
+            return self.cache[self._backend.key]
+        except TypeError:
+            self.address()  # says so when there is no key, which has no hash
+            raise
 
     def update(self, value: Any) -> None:
         key = self._backend.key
-        if key is NO_KEY:
-            raise NoCurrentKey(self._operator, self.format.schema.meta.name)
-        self.cache[key] = value
+        try:
+            self.cache[key] = value
+        except TypeError:
+            self.address()
+            raise
         self.dirty.add(key)
         self.left -= 1
         if self.left < 0:
