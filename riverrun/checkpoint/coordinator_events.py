@@ -19,6 +19,7 @@ class AttemptRestored:
 
     checkpoint: int
     location: str
+    """Of its `_metadata` file."""
     savepoint: bool = False
 
 
@@ -73,6 +74,7 @@ class MetadataWritten:
 
     checkpoint: int
     location: str
+    """Of the file itself: it is deleted with the checkpoint."""
     size: int
 
 

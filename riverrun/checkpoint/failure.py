@@ -24,8 +24,8 @@ class CheckpointFailure(Enum):
         return self in _COUNTED
 
     @property
-    def is_worth_another(self) -> bool:
-        """Whether the next try will most likely do, and should not wait for its turn."""
+    def is_bad_luck(self) -> bool:
+        """Whether the next checkpoint will most likely do: wishes for one are not turned down."""
         return self in (CheckpointFailure.SUBTASK_FINISHED, CheckpointFailure.OUTDATED_FILES)
 
 

@@ -1,0 +1,87 @@
+"""A checkpoint on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from riverrun.checkpoint.metadata import CheckpointMetadata
+from riverrun.checkpoint.plan import CheckpointPlan
+from riverrun.core.ids import SubtaskId
+from riverrun.protocol.snapshots import SubtaskSnapshot
+
+
+class PendingCheckpoint:
+    """Collects the parts of one checkpoint.
+
+    Args:
+        checkpoint: its number.
+        triggered_at: when it began.
+        tasks: those that must acknowledge.
+        input_over: those of them that had processed all their input before it began.
+        finished: what stands for the subtasks that take no part.
+    """
+
+    def __init__(
+        self,
+        checkpoint: int,
+        triggered_at: float,
+        tasks: Iterable[SubtaskId],
+        input_over: Collection[SubtaskId],
+        finished: Iterable[SubtaskSnapshot],
+    ) -> None:
+        self.id = checkpoint
+        self.triggered_at = triggered_at
+        self.requests: list[int] = []
+        """Wishes that this checkpoint will answer."""
+        self.is_being_written = False
+        """Whether all parts are there and `_metadata` is on its way to the store."""
+        self._awaited = set(tasks)
+        self._input_over = set(input_over)
+        self._finished = tuple(finished)
+        self._acknowledged: dict[SubtaskId, SubtaskSnapshot] = {}
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether nobody is awaited any more."""
+        return not self._awaited
+
+    def awaits(self, task: SubtaskId) -> bool:
+        """Whether the subtask's part is still to come."""
+        return task in self._awaited
+
+    def acknowledge(self, task: SubtaskId, snapshot: SubtaskSnapshot) -> None:
+        """The part of a subtask that is awaited."""
+        self._awaited.remove(task)
+        self._acknowledged[task] = snapshot
+        if snapshot.finished:
+            self._input_over.add(task)
+
+    def may_leave(self) -> frozenset[SubtaskId]:
+        """Those that took part after the end of their input."""
+        return frozenset(self._input_over & set(self._acknowledged))
+
+    def metadata(self, plan: CheckpointPlan) -> CheckpointMetadata:
+        """The checkpoint as `_metadata` holds it; every part must be there."""
+        parts = (*self._acknowledged.values(), *self._finished)
+        order = {vertex.vertex: place for place, vertex in enumerate(plan.vertices)}
+        return CheckpointMetadata(
+            checkpoint=self.id,
+            job=plan.job,
+            job_name=plan.job_name,
+            timestamp_ms=int(self.triggered_at),
+            vertices=plan.vertices,
+            subtasks=tuple(sorted(parts, key=lambda part: (order[part.vertex], part.subtask))),
+            riverrun_version=plan.riverrun_version,
+            edges=plan.edges,
+        )
+
+    def expired(self, timeout_ms: int) -> str:
+        """What to say when it took too long."""
+        if self.is_being_written:
+            return f"its metadata was not written within {timeout_ms} ms of its trigger"
+        missing = sorted(str(task) for task in self._awaited)
+        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")  # noqa: PLR2004
+        return (
+            f"{len(missing)} of {len(missing) + len(self._acknowledged)} subtasks did not acknowledge "
+            f"within {timeout_ms} ms: {shown}"
+        )
