@@ -67,21 +67,7 @@ class Task:
         self._clock = clock
         self.outbox = Outbox()
         self.metrics = TaskMetrics(clock)
-        rng = random.Random(settings.seed)  # noqa: S311  (shares records out; no secret)
-        self._outputs = [
-            EdgeOutput(
-                edge,
-                producer=Producer(
-                    deployment.operators[edge.operator].name,
-                    deployment.subtask,
-                    deployment.attempt,
-                ),
-                frame_bytes=settings.frame_bytes,
-                outbox=self.outbox,
-                rng=rng,
-            )
-            for edge in deployment.outputs
-        ]
+        self._outputs = self._build_outputs()
         self._chain = Chain(
             deployment,
             [
@@ -325,6 +311,24 @@ class Task:
             self._chain.measure(
                 LatencyMarker(self._clock.now(), described.name, self.deployment.subtask)
             )
+
+    def _build_outputs(self) -> list[EdgeOutput]:
+        deployment = self.deployment
+        rng = random.Random(self._settings.seed)  # noqa: S311  (shares records out; no secret)
+        return [
+            EdgeOutput(
+                edge,
+                producer=Producer(
+                    deployment.operators[edge.operator].name,
+                    deployment.subtask,
+                    deployment.attempt,
+                ),
+                frame_bytes=self._settings.frame_bytes,
+                outbox=self.outbox,
+                rng=rng,
+            )
+            for edge in deployment.outputs
+        ]
 
     def _build_source(self) -> tuple[SourceDriver | None, WatermarkGenerator | None]:
         head = self.deployment.operators[0]
