@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from riverrun.core import options
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import ChainedOperator, TaskDeployment
 from riverrun.graph.specs import SourceSpec
@@ -263,6 +264,7 @@ class Chain:
     def _context(self, link: Link) -> OperatorContext:
         described = link.described
         metrics = self._metrics.operator(link.name)
+        checkpointing = self._deployment.checkpoint_folder is not None
         return OperatorContext(
             name=link.name,
             operator_id=described.operator_id,
@@ -275,7 +277,9 @@ class Chain:
             parallelism=self._deployment.parallelism,
             states=link.states,
             value_type=described.output_type,
-            checkpointing=self._deployment.checkpoint_folder is not None,
+            checkpointing=checkpointing,
+            final_checkpoint=checkpointing
+            and options.CHECKPOINTS_AFTER_FINISH.get(self._deployment.config),
         )
 
     def finish(self) -> None:

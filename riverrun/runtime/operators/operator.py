@@ -36,6 +36,8 @@ class OperatorContext:
     """The type of the operator's output."""
     checkpointing: bool
     """Whether the job takes checkpoints."""
+    final_checkpoint: bool
+    """Whether one of them covers the end of the input."""
 
 
 class Operator(ABC):

@@ -22,11 +22,11 @@ class SinkOperator(Operator):
         self._committer: Committer | None = None
         self._prepared: list[Committable] = []
         """Part of a checkpoint that is not known to be complete."""
-        self._checkpointing = False
+        self._final_checkpoint = False
         self._subtask = 0
 
     def open(self, context: OperatorContext) -> None:
-        self._checkpointing = context.checkpointing
+        self._final_checkpoint = context.final_checkpoint
         self._subtask = context.subtask
         states = context.states
         writer_context = SinkWriterContext(
@@ -69,7 +69,7 @@ class SinkOperator(Operator):
         del emit
         assert self._writer is not None  # noqa: S101  (the chain opens before it finishes)
         self._writer.flush(end_of_input=True)
-        if not self._checkpointing:
+        if not self._final_checkpoint:
             self._prepare(_AFTER_THE_LAST)
             self._commit_up_to(_AFTER_THE_LAST)
 
