@@ -13,7 +13,7 @@ from riverrun.graph.deployment import ChainedOperator, TaskDeployment
 from riverrun.graph.key_groups import group_range
 from riverrun.protocol.snapshots import OperatorRestore, OperatorSnapshot, OperatorStatePart
 from riverrun.runtime.deferred import OpenSpill
-from riverrun.runtime.system_state import FrozenItems, thaw_items
+from riverrun.runtime.system_state import COMMITTABLES, FrozenItems, thaw_items
 from riverrun.state.backend import BackendSettings, FrozenState, KeyedStateBackend
 from riverrun.state.backends import create_backend
 from riverrun.state.operator_state import FrozenOperatorState, OperatorStateBackend
@@ -101,7 +101,7 @@ class OperatorStates:
         self._system[name] = items
 
     def freeze(self, checkpoint: int, *, finished: bool) -> FrozenStates:
-        """Everything as it is now; of a finished operator only what riverrun itself still needs."""
+        """Everything as it is now; of a finished operator only what is still to be committed."""
         keyed = operator = None
         if not finished:
             # State that nobody asked for since the restart belongs to the next checkpoint all the same.
@@ -110,7 +110,11 @@ class OperatorStates:
             keyed = None if self._keyed is None else self._keyed.freeze(checkpoint)
             if self._operator is not None or self._restore.lists:
                 operator = self.operator.freeze()
-        system = [FrozenItems(name, items()) for name, items in self._system.items()]
+        system = [
+            FrozenItems(name, items())
+            for name, items in self._system.items()
+            if not finished or name == COMMITTABLES
+        ]
         return FrozenStates(self._described.operator_id, keyed, operator, system)
 
     def checkpoint_completed(self, checkpoint: int) -> None:
