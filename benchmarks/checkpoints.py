@@ -39,6 +39,8 @@ from riverrun.connectors.discard import DiscardingSink
 
 _INTERVAL_MS: Final = 1_000
 _OFTEN_MS: Final = 250
+_NEVER: Final = "1 d"
+"""Checkpoints are on, and none of them comes by itself."""
 _CHANGED: Final = 0.01
 _RESTART_DELAY: Final = "1 s"
 """The default's first one; the default grows from failure to failure, which is not measured here."""
@@ -114,7 +116,11 @@ def _arguments_of(backend: str, interval: int, folder: str) -> argparse.Namespac
 
 def size(sizes: Sizes, backend: str, console: Console) -> Finding:
     """Checkpoints on demand, once a second, of a state that was filled before the first of them."""
-    config = {"state.backend.type": backend, "execution.checkpointing.incremental": "true"}
+    config = {
+        "state.backend.type": backend,
+        "execution.checkpointing.incremental": "true",
+        "execution.checkpointing.interval": _NEVER,
+    }
     written: list[int] = []
     with _big_state(config, sizes.keys) as job:
         job.await_filled()

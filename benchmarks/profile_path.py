@@ -10,12 +10,14 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measurement import PARALLELISM
+from benchmarks.state_access import a_backend
 from benchmarks.workloads import Transaction, add_amounts, customer_of, transaction
 from riverrun.api.runtime_context import DetachedRuntimeContext
 from riverrun.core.clock import SystemClock
@@ -25,6 +27,7 @@ from riverrun.graph.partitioning import Hash
 from riverrun.graph.specs import ReduceSpec
 from riverrun.protocol.frames import decode_elements
 from riverrun.runtime.buffers import Producer
+from riverrun.runtime.operator_states import OperatorStates
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.reduce import ReduceOperator
 from riverrun.runtime.output import EdgeOutput, Outbox
@@ -48,7 +51,7 @@ class Stage:
 
 
 class _NoClient:
-    def send(self, values: Any) -> None:
+    def send(self, values: Any, commit: str | None = None) -> None:
         """Nothing collects here."""
 
 
@@ -148,6 +151,11 @@ def _reduce() -> ReduceOperator:
             to_client=_NoClient(),
             subtask=0,
             parallelism=1,
+            states=cast(
+                "OperatorStates", SimpleNamespace(keyed=a_backend("hashmap", incremental=False))
+            ),
+            value_type=None,
+            checkpointing=False,
         )
     )
     return operator

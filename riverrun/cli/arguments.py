@@ -30,6 +30,42 @@ Definitions: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--define", "-D", metavar="KEY=VALUE", help="An option; may be repeated."),
 ]
+FromCheckpoint: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from-checkpoint",
+        "--fromSavepoint",
+        "-s",
+        metavar="PATH",
+        help="Start from this checkpoint: its folder, or its _metadata file.",
+    ),
+]
+AllowNonRestored: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--allow-non-restored-state",
+        "--allowNonRestoredState",
+        "-n",
+        help="Leave out state in the checkpoint that no operator of the program claims.",
+    ),
+]
+Resume: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on in the place of a job whose driver died, from its own latest checkpoint. "
+        "Without --job-id: the one job that has checkpoints in execution.checkpointing.dir.",
+    ),
+]
+JobIdentity: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--job-id",
+        metavar="HEX",
+        help="The job's id, 32 hexadecimal characters; with --resume, the job to go on with, "
+        "which begins anew if it has no checkpoint.",
+    ),
+]
 PyFlink: TypeAlias = Annotated[
     bool, typer.Option("--pyflink", help="Let the script's imports of pyflink find riverrun.")
 ]

@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from riverrun.cli.commands.checkpoints import checkpoints
 from riverrun.cli.commands.demo import demo
 from riverrun.cli.commands.doctor import doctor
 from riverrun.cli.commands.plan import plan
@@ -28,6 +29,7 @@ _SCRIPT_LAST = {"allow_interspersed_args": False}
 
 app.command(context_settings=_SCRIPT_LAST)(run)
 app.command(context_settings=_SCRIPT_LAST)(plan)
+app.command()(checkpoints)
 app.command()(demo)
 app.command("spark-conf")(spark_conf)
 app.command()(doctor)

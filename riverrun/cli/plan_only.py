@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from riverrun.core import options
-from riverrun.core.errors import Failure
+from riverrun.core.errors import CheckpointFailed, Failure
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.compilation import CompiledProgram
 from riverrun.datastream.program import DEFAULT_JOB_NAME, Program
-from riverrun.graph.executor import RunningJob
+from riverrun.graph.executor import FailureRecord, RunningJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,16 @@ class EndedJob:
 
     def accumulators(self) -> Mapping[str, Any]:
         return {}
+
+    def failures(self) -> Sequence[FailureRecord]:
+        return ()
+
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        del timeout
+        raise CheckpointFailed(f"job {self.name!r}: is only shown and does not run")
+
+    def checkpoints(self) -> None:
+        """It took none."""
 
 
 @contextmanager

@@ -29,7 +29,9 @@ def test_the_version_is_the_packages() -> None:
     assert CliRunner().invoke(app, ["version"]).output == f"riverrun {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "demo", "spark-conf", "doctor", "version"])
+@pytest.mark.parametrize(
+    "command", ["run", "plan", "checkpoints", "demo", "spark-conf", "doctor", "version"]
+)
 def test_every_command_has_a_help_of_its_own(command: str) -> None:
     assert command in CliRunner().invoke(app, ["--help"]).output
     assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
