@@ -34,8 +34,8 @@ def assign(
     """What each subtask of ``graph`` starts from.
 
     An operator that was in the checkpoint has an entry, which is empty where nothing is left for the
-    subtask; an operator that is new has none. A subtask is ``finished`` when it has nothing to start
-    from, all its operators had finished, and so had everybody who sends to it.
+    subtask; an operator that is new has none. A subtask is ``finished`` when all its operators had
+    finished, and so had everybody who sends to it; what it gets nevertheless is left to be committed.
 
     Args:
         metadata: the checkpoint.
@@ -150,26 +150,16 @@ def _with_finished(
     producers = channels_to(graph)
     finished: set[SubtaskId] = set()
     # Vertices come after their inputs, so that what is known of producers is complete.
-    for task, restore in restores.items():
+    for task in restores:
         vertex = graph.vertex(task.vertex)
-        if (
-            finished.issuperset(producers[task])
-            and _is_empty(restore)
-            and all(_had_finished(each, task, vertex, saved) for each in vertex.operators)
+        if finished.issuperset(producers[task]) and all(
+            _had_finished(each, task, vertex, saved) for each in vertex.operators
         ):
             finished.add(task)
     return {
         task: msgspec.structs.replace(restore, finished=task in finished)
         for task, restore in restores.items()
     }
-
-
-def _is_empty(restore: TaskRestore) -> bool:
-    return not restore.channels and not any(
-        any(snapshot.parts for snapshot in operator.keyed)
-        or any(part.items for part in operator.lists)
-        for operator in restore.operators.values()
-    )
 
 
 def _had_finished(

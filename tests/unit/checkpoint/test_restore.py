@@ -355,19 +355,21 @@ def test_a_subtask_that_had_finished_stays_so_while_the_parallelism_does(
     assert finished_of(restored(metadata, make_graph({"a": 3}))) == set()
 
 
-def test_a_finished_subtask_that_left_state_runs_again(make_graph: MakeGraph) -> None:
-    graph = make_graph({"a": 1})
+def test_a_finished_subtask_gets_what_is_left_to_be_committed(make_graph: MakeGraph) -> None:
+    graph = make_graph({"a": 2})
+    left = listed(2)
+    metadata = saved(graph, finished("a", 0, a=[left]), finished("a", 1))
 
-    found = restored(saved(graph, finished("a", 0, a=[listed(1)])), graph)
+    found = restored(metadata, graph)
 
-    assert finished_of(found) == set()
-    assert len(found["a", 0].operators["a"].lists) == 1
+    assert finished_of(found) == {("a", 0), ("a", 1)}
+    assert found["a", 0].operators["a"].lists == (left,)
 
 
 def test_nobody_is_finished_whose_producers_run_again(make_graph: MakeGraph) -> None:
-    graph = make_graph({"a": 1, "b": 1}, "a>b")
+    metadata = saved(make_graph({"a": 1, "c": 1}, "a>c"), finished("a", 0), finished("c", 0))
 
-    found = restored(saved(graph, finished("a", 0, a=[listed(1)]), finished("b", 0)), graph)
+    found = restored(metadata, make_graph({"a->b": 1, "c": 1}, "b>c"))
 
     assert finished_of(found) == set()
 
