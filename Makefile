@@ -14,7 +14,7 @@ help: ## list the targets
 setup: ## make .venv from the pinned versions, with a Java for Spark
 	@sh scripts/setup.sh
 
-demo: setup ## spend per customer over generated card payments, on Spark, live in the terminal
+demo: setup ## spend per customer over card payments, live, on Spark; a worker is killed on the way
 	@$(BIN)/river demo
 
 fmt: setup ## format the code and apply the safe fixes
@@ -44,6 +44,8 @@ check: test ## what CI runs
 
 bench: setup ## the benchmarks; ratios within one run
 	@$(BIN)/python -m benchmarks.run
+	@$(BIN)/python -m benchmarks.state --quick
+	@$(BIN)/python -m benchmarks.checkpoints --quick
 
 clean: ## remove the environment and everything generated
 	@rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
