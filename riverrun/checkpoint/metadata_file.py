@@ -1,6 +1,7 @@
 """The `_metadata` file: two lines of JSON, which any tool can read.
 
-The first line says what the file is, and the size and digest of the second, which is the checkpoint.
+The first line says what the file is, who wrote it, and the size and digest of the second, which is the
+checkpoint.
 ``python -m json.tool --json-lines _metadata`` shows both.
 """
 
@@ -22,6 +23,7 @@ _KIND: Final = "checkpoint"
 _BEGINS: Final = b'{"riverrun":'
 _FLINK: Final = b"\x49\x60\x67\x2d"
 _LONGEST_HEADER: Final = 4096
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError)
 
 
 class FormatTooNew(StorageError):  # noqa: N818
@@ -66,7 +68,9 @@ def encode(file: MetadataFile, location: str) -> bytes:
     """The bytes of the file at ``location``; paths of files below the job's folder become relative."""
     folder = job_folder_of(location)
     body = msgspec.json.encode(relocated(file.metadata, lambda path: inside(folder, path)))
-    header = _Header(_KIND, file.metadata.format_version, file.epoch, len(body), digest_of(body))
+    version = file.metadata.format_version
+    digest = _digest(version, file.epoch, body)
+    header = _Header(_KIND, version, file.epoch, len(body), digest)
     return msgspec.json.encode(header) + b"\n" + body + b"\n"
 
 
@@ -82,15 +86,20 @@ def decode(data: bytes, location: str) -> MetadataFile:
         raise _cut_off(location, f"expected {header.size} bytes of metadata, found {len(body)}")
     if len(body) > header.size:
         raise _damaged(location, f"{len(body) - header.size} bytes more than it should have")
-    found = digest_of(body)
+    found = _digest(header.version, header.epoch, body)
     if found != header.digest:
         raise _damaged(location, f"expected digest {header.digest}, found {found}")
     try:
         metadata = msgspec.json.decode(body, type=CheckpointMetadata)
-    except msgspec.MsgspecError as error:
+    except _UNREADABLE as error:
         raise _damaged(location, f"its content is not that of a checkpoint: {error}") from error
     folder = job_folder_of(location)
     return MetadataFile(relocated(metadata, lambda path: outside(folder, path)), header.epoch)
+
+
+def _digest(version: int, epoch: int, body: bytes) -> str:
+    """Of the body and of those parts of the header that say more than what the body is."""
+    return digest_of(b"%d %d\n" % (version, epoch) + body)
 
 
 def _split(data: bytes, location: str) -> tuple[_Header, bytes]:
@@ -104,7 +113,7 @@ def _split(data: bytes, location: str) -> tuple[_Header, bytes]:
         if version.riverrun == _KIND and version.version > FORMAT_VERSION:
             raise FormatTooNew(location, version.version, FORMAT_VERSION)
         header = msgspec.json.decode(line, type=_Header)
-    except msgspec.MsgspecError as error:
+    except _UNREADABLE as error:
         raise _damaged(location, f"its first line cannot be read: {error}") from error
     if header.riverrun != _KIND:
         raise FileCorrupt(

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from riverrun.storage.storage import FileExists, FileMissing, StorageError
+from tests.contract.storage.conftest import Place
 
-Place = Any
 BIG = os.urandom(1 << 20) * 13
 """More than the part of an upload that an object store takes at once."""
 
@@ -112,9 +112,11 @@ def test_who_reads_while_others_write_finds_a_whole_file(place: Place) -> None:
 
 
 def test_writers_of_different_files_do_not_meet(place: Place) -> None:
-    told = together(
-        4, lambda n: [place.storage.write(f"{place.root}/{i % 2}/{n}-{i}", b"x") for i in range(8)]
-    )
+    def one(n: int) -> None:
+        for i in range(8):
+            place.storage.write(f"{place.root}/{i % 2}/{n}-{i}", b"x")
+
+    told = together(4, one)
 
     assert not [answer for answer in told if isinstance(answer, StorageError)]
     assert len(place.storage.list(place.root)) == 32

@@ -7,14 +7,12 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from riverrun.storage.open import open_storage
 from riverrun.storage.storage import FileMissing, Storage, StorageError
-
-S3Server = Any
+from tests.contract.storage.conftest import S3Server
 
 
 def test_a_store_that_is_away_is_an_error_and_works_again_when_it_is_back(
