@@ -76,6 +76,12 @@ class OperatorStates:
         return None if restore is None else restore.checkpoint
 
     @property
+    def was_saved(self) -> bool:
+        """Whether the checkpoint knows the operator; it does not when the program got it since."""
+        restore = self._deployment.restore
+        return restore is not None and self._described.operator_id in restore.operators
+
+    @property
     def keyed(self) -> KeyedStateBackend:
         """The keyed backend; the operator must have a key."""
         if self._keyed is None:

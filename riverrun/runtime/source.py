@@ -44,7 +44,7 @@ class SourceDriver:
     def open(self) -> None:
         """Open a reader of the restored splits, or of this subtask's share of fresh ones."""
         try:
-            if self._states.restored_checkpoint is not None:
+            if self._states.was_saved:
                 splits = self._states.restored_items(SPLITS)
             else:
                 parallelism = self._context.parallelism
