@@ -53,10 +53,12 @@ class Ownership:
         wanted = highest + 1 if epoch is None else epoch
         if wanted <= highest:
             raise JobTakenOver(self._folder, wanted, highest)
-        while not self._written(wanted):
+        # The second look: a later owner removes older claims, so one of them may be made twice.
+        while not self._written(wanted) or self._highest() > wanted:
+            highest = max(wanted, self._highest())
             if epoch is not None:
-                raise JobTakenOver(self._folder, wanted, wanted)
-            wanted = max(wanted, self._highest()) + 1
+                raise JobTakenOver(self._folder, wanted, highest)
+            wanted = highest + 1
         self.epoch = wanted
         self._forget_older(wanted)
         return wanted

@@ -206,8 +206,8 @@ class ObjectStorage:
         try:
             return self._filesystem.open_input_stream(path)
         except OSError as error:
-            # A folder fails in other ways than a file that is not there, but it is no file either.
-            if isinstance(error, FileNotFoundError) or not self._is_file(path):
+            # Where folders are real, to open one fails in another way than to open what is not there.
+            if isinstance(error, FileNotFoundError) or (self._renames and not self._is_file(path)):
                 raise missing("reading", location) from error
             raise
 

@@ -295,6 +295,21 @@ def test_two_who_claim_at_once_get_different_epochs() -> None:
         second.check_owner()
 
 
+def test_one_whose_claim_comes_too_late_takes_the_next_epoch() -> None:
+    inner = MemoryStorage()
+    others = [store_in(inner) for _ in range(2)]
+    taken: list[int] = []
+
+    def take_over(_: StorageOperation) -> None:
+        while others:
+            taken.append(others.pop().claim())
+
+    first = store_in(FaultyStorage(inner, on("write", Fault.SLOW), slow=take_over))
+
+    assert first.claim() == 3
+    assert taken == [1, 2]
+
+
 def test_what_crashed_writers_left_is_swept_with_the_claim(tmp_path: Path) -> None:
     store = CheckpointStore(LocalStorage(str(tmp_path)), str(tmp_path), JOB)
     half = Path(unfinished_name(f"{store.folder}/chk-1/_metadata"))
