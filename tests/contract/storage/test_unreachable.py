@@ -126,6 +126,7 @@ def test_a_bucket_that_is_not_there_is_named(shared_s3: S3Server) -> None:
         storage.write("s3://no-such-bucket/x/file", b"1")
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_process_uses_the_store_too(shared_s3: S3Server) -> None:
     storage = open_storage(shared_s3.root, shared_s3.config())
     child = os.fork()
