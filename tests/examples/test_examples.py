@@ -47,6 +47,19 @@ global     [90, 0, 0]
 custom     [30, 30, 30]
 key_by     [27, 45, 18]
 """
+SURVIVED = """\
+survived: the reader is out of paper
+results:  2000
+customer 0: 2,565.00
+customer 1: 2,570.00
+customer 2: 2,575.00
+customer 3: 2,580.00
+"""
+ABOVE = """\
+books: 79 payments above the limit
+food: 71 payments above the limit
+travel: 26 payments above the limit
+"""
 PYFLINK_WORDS = """\
 ('be', 2)
 ('is', 1)
@@ -67,6 +80,8 @@ PLAIN = {
     "customer_totals.py": TOTALS,
     "side_outputs.py": SIDES,
     "partitioning.py": PLACES,
+    "stateful_count.py": SURVIVED,
+    "rules_broadcast.py": ABOVE,
 }
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}
