@@ -10,6 +10,7 @@ What Spark keeps for its next job is no leak: the Python daemon, and workers tha
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 import time
@@ -103,10 +104,14 @@ def _listening() -> frozenset[str]:
 
 def _folders() -> frozenset[str]:
     root = Path(tempfile.gettempdir())
+    found = {path for form in _FOLDERS for path in root.glob(form)}
+    scratch = root / f"riverrun-{os.getuid()}"
+    if scratch in found:
+        # All jobs share it, so that it stays; what is in it does not.
+        found.remove(scratch)
+        found.update(scratch.glob("*/*"))
     return frozenset(
-        f"left in the temporary folder: {path.name}"
-        for form in _FOLDERS
-        for path in root.glob(form)
+        f"left in the temporary folder: {path.relative_to(root)}" for path in found
     )
 
 

@@ -15,6 +15,7 @@ from riverrun.core.errors import RiverrunError
 from riverrun.protocol.control import CheckpointAcknowledged, CheckpointDeclined, Up
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.storage.checkpoint_files import CheckpointFiles
+from riverrun.storage.storage import StorageError
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ class SnapshotWriter:
         try:
             described, times = snapshot.write(files)
         except Exception as error:  # noqa: BLE001  (the checkpoint fails, the task goes on)
-            files.discard()
+            _discard(files)
             return _declined(checkpoint, error)
         times = msgspec.structs.replace(
             times,
@@ -84,6 +85,14 @@ class SnapshotWriter:
             state_bytes=files.bytes_written,
         )
         return CheckpointAcknowledged(checkpoint, described, times)
+
+
+def _discard(files: CheckpointFiles) -> None:
+    """A store that does not take files does not always delete them either; the job's end does."""
+    try:
+        files.discard()
+    except StorageError as error:
+        log.warning("files not deleted files=%s reason=%s", files.written(), error)
 
 
 def _declined(checkpoint: int, error: Exception) -> CheckpointDeclined:
