@@ -5,9 +5,10 @@ Entries are taken in slices so that the interpreter is never held for long by on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +26,8 @@ NAME: Final = "hashmap"
 BASE: Final = "base"
 DELTA: Final = "delta"
 _SLICE: Final = 2048
+_STRETCH: Final = 32768
+"""Entries sorted by key group together: enough for blocks of few groups, few enough for the caches."""
 
 
 class SnapshotFacts(msgspec.Struct, frozen=True):
@@ -82,16 +85,16 @@ class FrozenHashMap:
         for frozen in self.tables:
             schema = frozen.table.schema
             serializer = EntrySerializer(schema, self.settings.operator)
-            for addresses, groups in self._sorted(list(frozen.entries), schema.meta):
-                values = [frozen.entries[address] for address in addresses]
-                if frozen.prune is not None:
-                    addresses, values, groups = _pruned(frozen.prune, addresses, values, groups)  # noqa: PLW2901
-                if addresses:
-                    block = serializer.encode(addresses, values)
-                    file.add(block, _counted(groups), removed=False)
-            for addresses, groups in self._sorted(frozen.removed, schema.meta):
-                block = serializer.encode_tombstones(addresses)
-                file.add(block, _counted(groups), removed=True)
+            for addresses, values in _stretches(frozen):
+                for taken, groups in self._sorted(addresses, schema.meta):
+                    block = serializer.encode(
+                        [addresses[position] for position in taken],
+                        [values[position] for position in taken],
+                    )
+                    file.add(block, groups, removed=False)
+            for taken, groups in self._sorted(frozen.removed, schema.meta):
+                block = serializer.encode_tombstones([frozen.removed[place] for place in taken])
+                file.add(block, groups, removed=True)
             file.end_section(schema.meta)
         for section in self.unclaimed:
             for raw in section.blocks:
@@ -101,34 +104,32 @@ class FrozenHashMap:
 
     def _sorted(
         self, addresses: Sequence[Any], meta: StateMeta
-    ) -> Iterator[tuple[list[Any], list[int]]]:
-        """Slices of the addresses in the order of their key groups, with the groups."""
+    ) -> Iterator[tuple[list[int], tuple[tuple[int, int], ...]]]:
+        """Slices of the positions in the order of their key groups, and how many are of which group."""
         if not addresses:
             return
-        hashes = []
-        for start in range(0, len(addresses), _SLICE):
-            part = addresses[start : start + _SLICE]
-            hashes.append(hash_keys([key for key, _ in part] if meta.namespaced else part))
-        groups = np.concatenate(hashes) % np.uint64(self.settings.max_parallelism)
+        keys = [key for key, _ in addresses] if meta.namespaced else addresses
+        # Small numbers are sorted many times as fast; there are at most 32,768 groups.
+        groups = (hash_keys(keys) % np.uint64(self.settings.max_parallelism)).astype(np.uint16)
         order = np.argsort(groups, kind="stable")
-        groups = groups[order]
+        positions, sorted_groups = order.tolist(), groups[order].tolist()
+        # No arrays below: each operation on one lets go of the interpreter, and waits to get it back.
         for start in range(0, len(addresses), _SLICE):
             end = start + _SLICE
-            taken = [addresses[position] for position in order[start:end].tolist()]
-            yield taken, groups[start:end].tolist()
+            yield positions[start:end], tuple(Counter(sorted_groups[start:end]).items())
 
 
-def _counted(groups: list[int]) -> tuple[tuple[int, int], ...]:
-    return tuple((group, sum(1 for _ in same)) for group, same in groupby(groups))
-
-
-def _pruned(
-    prune: Callable[[Any], Any], addresses: list[Any], values: list[Any], groups: list[int]
-) -> tuple[list[Any], list[Any], list[int]]:
-    """Without what is expired."""
-    kept = [
-        (address, left, group)
-        for address, value, group in zip(addresses, values, groups, strict=True)
-        if (left := prune(value)) is not None
-    ]
-    return [one for one, _, _ in kept], [one for _, one, _ in kept], [one for _, _, one in kept]
+def _stretches(frozen: FrozenTable) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Addresses and stored values, without what is expired, a stretch of memory at a time."""
+    prune = frozen.prune
+    keys, stored = iter(frozen.entries), iter(frozen.entries.values())
+    while addresses := list(islice(keys, _STRETCH)):
+        values = list(islice(stored, _STRETCH))
+        if prune is not None:
+            left = [
+                (key, kept)
+                for key, one in zip(addresses, values, strict=True)
+                if (kept := prune(one))
+            ]
+            addresses, values = [key for key, _ in left], [kept for _, kept in left]
+        yield addresses, values

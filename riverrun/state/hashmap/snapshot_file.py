@@ -7,10 +7,10 @@
     index    = MessagePack of ``FileIndex``
     footer   = uint64 offset of the index, uint64 its size, magic
 
-Numbers are little-endian. A section is what the file holds of one state; its blocks are sorted by key
-group and hold some thousand entries each, so that a block may span several groups and a group several
-blocks: the index says how many entries of which group are in which, and who needs some groups decodes
-only the blocks that hold them. Entries of a later block replace those of an earlier one, and so do
+Numbers are little-endian. A section is what the file holds of one state; its blocks hold some thousand
+entries each, sorted by key group: a block spans few groups, and a group is in several blocks. The index
+says how many entries of which group are in which, and who needs some groups decodes only the blocks that
+hold them. Entries of a later block replace those of an earlier one, and so do
 files: a base holds the whole state, a delta what was put and what was removed (tombstones) since the
 part before it. A section may hold blocks that were copied from another file because nobody asked for
 their state; those too are read in order.

@@ -67,6 +67,7 @@ KEYS = st.sampled_from([0, 1, 2, 3, 1.0, True, "a", "b", None, (1, "x"), 7, 8, 9
 NAMESPACES = st.sampled_from([(0, 10), (10, 20)])
 NUMBERS = st.integers(-(2**40), 2**40)
 FIELDS = st.sampled_from(["x", "y", "z"])
+OUTCOMES = st.sampled_from(["completed", "aborted", "discarded"])
 
 Model = dict[str, dict[Any, Any]]
 Use = Callable[[Any], None]
@@ -90,10 +91,14 @@ class History(RuleBasedStateMachine):
         self._parallelism = 1
         self._incremental = False
 
-    @initialize(parallelism=st.integers(1, 3), incremental=st.booleans())
+    @initialize(parallelism=st.integers(1, 3), incremental=st.sampled_from([True, True, False]))
     def begin(self, parallelism: int, incremental: bool) -> None:
         self._incremental = incremental
         self._open(parallelism)
+        # So much that a few changes are worth a delta.
+        for key in range(1000, 1060):
+            self._at(key)["typed"].update((key, "unchanged" * 50))
+            self._model["typed"][key] = (key, "unchanged" * 50)
 
     @rule(key=KEYS, number=NUMBERS, text=st.text(max_size=3))
     def set_values(self, key: Any, number: int, text: str) -> None:
@@ -156,7 +161,7 @@ class History(RuleBasedStateMachine):
         self._pending.append((self._number, frozen, copy.deepcopy(self._model)))
 
     @precondition(lambda self: self._pending)
-    @rule(outcome=st.sampled_from(["completed", "completed", "aborted", "discarded"]))
+    @rule(outcome=OUTCOMES)
     def end_checkpoint(self, outcome: str) -> None:
         number, frozen, model = self._pending.pop(0)
         snapshots = [] if outcome == "discarded" else [f.write(self._shop.files) for f in frozen]
@@ -171,6 +176,12 @@ class History(RuleBasedStateMachine):
                 backend.checkpoint_aborted(number)
         if self._complete is not None:
             self._shop.files.keep_only(self._complete[0])
+
+    @precondition(lambda self: not self._pending)
+    @rule(outcome=OUTCOMES)
+    def take_checkpoint(self, outcome: str) -> None:
+        self.freeze()
+        self.end_checkpoint(outcome)
 
     @precondition(lambda self: self._complete is not None)
     @rule(parallelism=st.integers(1, 3), owned=st.booleans())
@@ -234,7 +245,7 @@ class History(RuleBasedStateMachine):
             backend.close()
 
 
-EXAMPLES = {"hashmap": 40, "rocksdb": 10}
+EXAMPLES = {"hashmap": 60, "rocksdb": 12}
 
 
 @pytest.mark.parametrize("kind", BACKENDS)
@@ -246,6 +257,6 @@ def test_a_backend_is_a_dict_that_survives(kind: str) -> None:
         settings=settings(
             settings.get_profile(settings.get_current_profile_name()),
             max_examples=EXAMPLES[kind],
-            stateful_step_count=30,
+            stateful_step_count=40,
         ),
     )
