@@ -19,6 +19,7 @@ class TtlRules:
     """The settings of one state and the clock, as the state needs them.
 
     Attributes:
+        ttl_ms: How long an entry lives after its last use.
         renew_on_read: Whether reading makes an entry young again.
         show_expired: Whether an expired entry that is still there can be seen.
         in_full_snapshot: Whether full snapshots leave expired entries out.
@@ -30,7 +31,7 @@ class TtlRules:
         if config is None:
             raise ValueError(f"state {descriptor.name!r} has no TTL")
         strategies = config.get_cleanup_strategies()
-        self._ttl = config.ttl_ms
+        self.ttl_ms = config.ttl_ms
         self._kind = descriptor.kind
         self.now: Callable[[], int] = clock.now
         self.renew_on_read = config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
@@ -43,15 +44,11 @@ class TtlRules:
 
     def expired(self, pair: tuple[Any, int]) -> bool:
         """Whether the pair's time is over."""
-        return pair[1] + self._ttl <= self.now()
-
-    def visible(self, stored: Any) -> bool:
-        """Whether the user can see anything of a stored value."""
-        return self.show_expired or self.pruner()(stored) is not None
+        return pair[1] + self.ttl_ms <= self.now()
 
     def pruner(self) -> Callable[[Any], Any]:
         """A function that gives what is alive now of a stored value: the same object, less, or None."""
-        cutoff = self.now() - self._ttl
+        cutoff = self.now() - self.ttl_ms
 
         def prune_pair(pair: tuple[Any, int]) -> Any:
             return pair if pair[1] > cutoff else None
@@ -68,6 +65,15 @@ class TtlRules:
             return prune_list
         return prune_map if self._kind in MAPS else prune_pair
 
+    def oldest(self, stored: Any) -> int:
+        """The earliest time in a stored value."""
+        pairs = [stored]
+        if self._kind is StateKind.LIST:
+            pairs = stored
+        elif self._kind in MAPS:
+            pairs = stored.values()
+        return min(time for _, time in pairs)
+
 
 class Swept(Protocol):
     """A state whose expired entries are looked for."""
@@ -83,25 +89,39 @@ class Swept(Protocol):
 
 
 class Sweeper:
-    """Goes through a state a few entries at a time, round and round, and removes what is expired."""
+    """Goes through a state a few entries at a time, round and round, and removes what is expired.
+
+    After a round it rests until the oldest entry that it left can be expired.
+    """
 
     def __init__(self, swept: Swept, rules: TtlRules, size: int) -> None:
         self._swept = swept
         self._rules = rules
         self._size = size
-        self._round: Iterator[tuple[Any, Any]] = iter(())
+        self._round: Iterator[tuple[Any, Any]] | None = None
+        self._oldest = 0
+        self._rest_until = 0
 
     def step(self, times: int = 1) -> None:
         """Look at the next few entries, ``times`` as many."""
-        prune = self._rules.pruner()
+        rules = self._rules
+        now = rules.now()
+        if now < self._rest_until:
+            return
+        if self._round is None:
+            # What is written from now on is younger than the round.
+            self._round, self._oldest = self._swept.stored(), now
+        prune = rules.pruner()
         for _ in range(self._size * times):
             found = next(self._round, None)
             if found is None:
-                self._round = self._swept.stored()
+                self._round, self._rest_until = None, self._oldest + rules.ttl_ms
                 return
             address, stored = found
             left = prune(stored)
             if left is None:
                 self._swept.drop(address)
-            elif left is not stored:
+                continue
+            if left is not stored:
                 self._swept.replace(address, left)
+            self._oldest = min(self._oldest, rules.oldest(left))

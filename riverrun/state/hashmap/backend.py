@@ -74,8 +74,9 @@ class HashMapBackend(KeyedStateBackend):
         table = self._tables.get(name)
         if table is not None:
             rules = self._ttl.get(name)
+            prune = None if rules is None or rules.show_expired else rules.pruner()
             for address, stored in table.stored():
-                if rules is None or rules.visible(stored):
+                if prune is None or prune(stored) is not None:
                     yield address
             return
         found: dict[Any, None] = {}
