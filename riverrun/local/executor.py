@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
+import random
+import tempfile
 import threading
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 from riverrun.core import options
 from riverrun.core.clock import ManualClock, SystemClock
 from riverrun.core.errors import Failure
-from riverrun.core.ids import Attempt, JobId
-from riverrun.core.lifecycle import JOB_MOVES, JobStatus, Life
-from riverrun.graph.deploy import deployments
-from riverrun.graph.executor import JobSubmission
-from riverrun.graph.layers import plan_layers
-from riverrun.graph.pickling import check_picklable, dumps, loads
-from riverrun.local.pipeline import Pipeline, Step
-from riverrun.runtime.failures import describe
+from riverrun.core.exception_facts import failure_of
+from riverrun.core.ids import JobId
+from riverrun.core.lifecycle import JobStatus
+from riverrun.graph.executor import FailureRecord, JobSubmission
+from riverrun.local.copies import ProgramCopies
+from riverrun.local.job import LocalJob
+from riverrun.local.surroundings import Client, Surroundings
 from riverrun.runtime.settings import TaskSettings
+from riverrun.storage.memory import MemoryStorage
+from riverrun.storage.open import absolute_location, open_storage
+from riverrun.storage.storage import Storage
 
 
 class InProcessJob:
-    """A job that runs in a thread of this process; satisfies ``RunningJob``."""
+    """A job that runs in a thread of this process; satisfies ``RunningJob``.
+
+    Its checkpoints go to the configured folder, or to memory, where they end with the job.
+    """
 
     def __init__(self, submission: JobSubmission) -> None:
         self._submission = submission
         self._clock = SystemClock()
-        self._life = Life(f"job {submission.name!r}", JobStatus.INITIALIZING, JOB_MOVES)
         self._lock = threading.Lock()
-        self._cancel = threading.Event()
+        self._orders: deque[Callable[[LocalJob], None]] = deque()
         self._done = threading.Event()
-        self._failure: Failure | None = None
+        self._cancelled = False
+        self._collapsed: Failure | None = None
         self._metrics: Mapping[str, Mapping[str, float]] = {}
         self._started = self._clock.monotonic()
         self._ended: float | None = None
-        self._pipeline = self._build()
-        self._life.go(JobStatus.CREATED)
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="riverrun-", ignore_cleanup_errors=True, dir=_scratch_base(submission.config)
+        )
+        self._memory = MemoryStorage()
+        try:
+            self._job = self._build()
+        except BaseException:
+            self._scratch.cleanup()
+            raise
+        self._status = self._job.status
+        self._failures: tuple[FailureRecord, ...] = ()
         self._thread = threading.Thread(
             target=self._run, name=f"riverrun-{submission.name}", daemon=True
         )
@@ -53,13 +72,17 @@ class InProcessJob:
         self._thread.start()
 
     def status(self) -> JobStatus:
-        return self._life.state
+        return self._status
 
     def cancel(self) -> None:
+        # Seen at once, so that a handler that waits for its reader does not wait for ever.
         with self._lock:
-            if self._life.can(JobStatus.CANCELLING):
-                self._life.go(JobStatus.CANCELLING)
-                self._cancel.set()
+            if self._done.is_set():
+                return
+            self._cancelled = True
+            if not self._status.is_terminal_state():
+                self._status = JobStatus.CANCELLING
+            self._orders.append(LocalJob.cancel)
 
     def wait(self, timeout: float | None = None) -> JobStatus:
         if not self._done.wait(timeout):
@@ -68,7 +91,10 @@ class InProcessJob:
         return self.status()
 
     def failure(self) -> Failure | None:
-        return self._failure
+        return None if self._cancelled else self._collapsed or self._job.failure
+
+    def failures(self) -> Sequence[FailureRecord]:
+        return self._failures
 
     def net_runtime_ms(self) -> int:
         ended = self._clock.monotonic() if self._ended is None else self._ended
@@ -80,68 +106,89 @@ class InProcessJob:
     def accumulators(self) -> Mapping[str, Any]:
         return {}
 
-    def _build(self) -> Pipeline:
-        submission = self._submission
-        graph, config = submission.graph, submission.config
-        check_picklable(graph)
-        layers = deployments(
-            graph,
-            plan_layers(graph),
-            job=submission.job,
-            name=submission.name,
-            attempt=Attempt(0),
-            config=config,
-        )
-        # Each subtask gets its own copy of the user's functions, as it would in its own process.
-        copies = [[loads(dumps(deployment)) for deployment in layer] for layer in layers]
-        settings = TaskSettings.of(config, seed=options.IN_PROCESS_SEED.get(config))
-        return Pipeline(copies, settings, ManualClock(self._clock.now()), self._deliver)
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        wish: Future[str] = Future()
+        with self._lock:
+            if self._done.is_set():
+                self._job.request_checkpoint(wish)
+            else:
+                self._orders.append(lambda job: job.request_checkpoint(wish))
+        return wish.result(timeout)
 
-    def _deliver(self, operator_id: str, subtask: int, values: list[Any]) -> None:
-        handler = self._submission.client_handlers.get(operator_id)
-        if handler is not None and not self._cancel.is_set():
-            handler(subtask, values)
+    def checkpoints(self) -> Any:
+        return self._job.checkpoints()
+
+    def _build(self) -> LocalJob:
+        submission = self._submission
+        config = submission.config
+        program = ProgramCopies(submission.graph)
+        seed = options.IN_PROCESS_SEED.get(config)
+        folder = Path(self._scratch.name)
+        configured = options.CHECKPOINT_DIR.get(config)
+        if options.CHECKPOINT_STORAGE.get(config) == "jobmanager":
+            configured = None
+        place = Surroundings(
+            clock=ManualClock(self._clock.now()),
+            rng=random.Random(seed),  # noqa: S311  (order of turns; no secret)
+            client=Client(submission.client_handlers),
+            settings=TaskSettings.of(config, seed=seed),
+            storage=self._storage,
+            checkpoint_dir=_MEMORY if configured is None else absolute_location(configured),
+            folder=folder,
+            open_spill=lambda: tempfile.TemporaryFile(dir=folder),  # noqa: SIM115  (the task closes it)
+        )
+        return LocalJob(submission, program, place)
+
+    def _storage(self, location: str) -> Storage:
+        if location.startswith(_MEMORY):
+            return self._memory
+        return open_storage(location, self._submission.config)
 
     def _run(self) -> None:
         try:
-            failure = self._drive()
+            self._drive()
+        except Exception as error:  # noqa: BLE001  (the thread's edge: it becomes the job's failure)
+            self._collapsed = failure_of(error)
         finally:
             self._ended = self._clock.monotonic()
-        with self._lock:
-            if self._cancel.is_set():
-                self._life.go(JobStatus.CANCELED)
-            elif failure is not None:
-                self._failure = failure
-                self._life.go(JobStatus.FAILING)
-                self._life.go(JobStatus.FAILED)
-            else:
-                self._life.go(JobStatus.FINISHED)
-        self._done.set()
+            self._scratch.cleanup()
+            with self._lock:
+                self._metrics = self._job.metrics
+                self._failures = self._job.failures()
+                self._status = self._last_status()
+                for order in self._orders:
+                    order(self._job)
+                self._done.set()
 
-    def _drive(self) -> Failure | None:
-        pipeline = self._pipeline
-        error: BaseException | None = None
-        with self._lock:
-            if not self._cancel.is_set():
-                self._life.go(JobStatus.RUNNING)
-        try:
-            pipeline.open()
-            while not self._cancel.is_set() and pipeline.step() is not Step.FINISHED:
-                pass
-        except Exception as raised:  # noqa: BLE001  (the shell's edge: it becomes the job's failure)
-            error = raised
-        self._metrics = _metrics(pipeline)
-        failure = None if error is None else self._describe(error)
-        close_error = pipeline.close()
-        if failure is None and close_error is not None:
-            failure = self._describe(close_error)
-        return failure
+    def _drive(self) -> None:
+        job = self._job
+        self._obey(job)
+        if not job.is_over:
+            job.start()
+        while not job.is_over:
+            if self._orders:
+                self._obey(job)
+            self._show(job)
+            job.step()
 
-    def _describe(self, error: BaseException) -> Failure:
-        running = self._pipeline.running
-        if running is None:
-            return describe(error, task=self.name, subtask=0)
-        return describe(error, task=running.name, subtask=running.subtask)
+    def _last_status(self) -> JobStatus:
+        if self._cancelled:
+            return JobStatus.CANCELED
+        return JobStatus.FAILED if self._collapsed else self._job.status
+
+    def _obey(self, job: LocalJob) -> None:
+        while self._orders:
+            self._orders.popleft()(job)
+
+    def _show(self, job: LocalJob) -> None:
+        """Let others see where the job stands; its end is shown when all is released."""
+        status = job.status
+        if status is self._status:
+            return
+        with self._lock:
+            self._failures = job.failures()
+            if not status.is_terminal_state() and not self._orders:
+                self._status = status
 
 
 class InProcessExecutor:
@@ -169,10 +216,8 @@ class InProcessExecutor:
         self._jobs.clear()
 
 
-def _metrics(pipeline: Pipeline) -> Mapping[str, Mapping[str, float]]:
-    found: dict[str, Mapping[str, float]] = {}
-    for task in pipeline.tasks:
-        scope = f"{task.deployment.name}.{task.deployment.subtask}"
-        for operator, values in task.metrics.snapshot().items():
-            found[f"{scope}.{operator}" if operator else scope] = values
-    return found
+_MEMORY = "memory://riverrun-in-process"
+
+
+def _scratch_base(config: Mapping[str, str]) -> str | None:
+    return options.ROCKSDB_FOLDER.get(config)

@@ -1,8 +1,8 @@
-"""A job's tasks in one thread: who runs next is drawn by a seed, time is virtual.
+"""The data plane of one attempt in one thread: who runs next is drawn by a seed, time is virtual.
 
 Frames travel through bounded inboxes, encoded as on Spark, so that the same checks hold. A task whose
-consumer's inbox is full is not picked: that is the back-pressure. When nobody can run, time jumps to
-the next moment at which somebody asked to be woken.
+consumer's inbox is full is not picked: that is the back-pressure. Orders for tasks and reports of tasks
+are on their own ways (``riverrun.local.ways``) and arrive between turns.
 """
 
 from __future__ import annotations
@@ -11,30 +11,32 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Final, TypeAlias
 
-from riverrun.core.clock import ManualClock
-from riverrun.core.errors import InternalError
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
+from riverrun.local.task_host import TaskHost
 from riverrun.runtime.relay import Relay
-from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.task import Task, Turn
 
 _INBOX_FRAMES: Final = 16
+_FRAMES_AHEAD: Final = 4
+"""How many frames a task takes in at most when it has nothing to work on."""
+
+MakeHost: TypeAlias = Callable[[TaskDeployment], TaskHost]
 
 
 class Step(Enum):
     """What came of one step of a pipeline."""
 
     RAN = auto()
-    WAITED = auto()
+    IDLE = auto()
     FINISHED = auto()
 
 
 class _Node:
     """A task or relay with its inbox and the frames it could not hand over yet."""
 
-    def __init__(self, place: tuple[int, int], body: Task | Relay) -> None:
+    def __init__(self, place: tuple[int, int], body: TaskHost | Relay) -> None:
         self.place = place
         self.body = body
         self.inbox: deque[bytes] = deque()
@@ -43,78 +45,106 @@ class _Node:
 
 
 class Pipeline:
-    """Every subtask of a job; ``step`` lets one of them take one turn."""
+    """Every subtask of an attempt; ``step`` lets one of them take one turn."""
 
     def __init__(
-        self,
-        layers: Sequence[Sequence[Deployment]],
-        settings: TaskSettings,
-        clock: ManualClock,
-        deliver: Callable[[str, int, list[Any]], None],
+        self, layers: Sequence[Sequence[Deployment]], make_host: MakeHost, rng: random.Random
     ) -> None:
-        self._clock = clock
-        self._deliver = deliver
-        self._rng = random.Random(settings.seed)  # noqa: S311  (order of turns; no secret)
+        self._rng = rng
         self._nodes = [
-            [_Node((number, place), _body(each, settings, clock)) for place, each in enumerate(row)]
+            [_Node((number, place), _body(each, make_host)) for place, each in enumerate(row)]
             for number, row in enumerate(layers)
         ]
         self._live = [node for row in self._nodes for node in row]
+        self.hosts = [
+            node.body for row in self._nodes for node in row if isinstance(node.body, TaskHost)
+        ]
+        """Every task, in layer order."""
         self.running: Deployment | None = None
         """Whose turn it is, or was when something was raised."""
 
     @property
     def tasks(self) -> list[Task]:
         """Every task, in layer order."""
-        return [n.body for row in self._nodes for n in row if isinstance(n.body, Task)]
+        return [host.task for host in self.hosts]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every subtask has finished."""
+        return not self._live
 
     def open(self) -> None:
         """Open all tasks, consumers before producers."""
-        for task in reversed(self.tasks):
-            self.running = task.deployment
-            task.open()
+        for host in reversed(self.hosts):
+            self.running = host.deployment
+            host.task.open()
 
     def step(self) -> Step:
-        """Let one subtask that can run take a turn, or let time pass."""
-        self._live = [node for node in self._live if not node.finished]
-        if not self._live:
+        """Let one subtask that can run take a turn."""
+        live = self._live
+        if not live:
             return Step.FINISHED
-        for node in self._rng.sample(self._live, len(self._live)):
+        first = int(self._rng.random() * len(live))
+        for place in range(first - len(live), first):
+            node = live[place]
             if self._run(node):
+                if node.finished:
+                    live.remove(node)
                 return Step.RAN
-        self._wait()
-        return Step.WAITED
+        return Step.IDLE
+
+    def wake_at(self) -> float | None:
+        """When somebody has something to do although nothing came, in monotonic milliseconds."""
+        times = [
+            time
+            for node in self._live
+            if isinstance(node.body, TaskHost) and (time := node.body.task.wake_at()) is not None
+        ]
+        return min(times, default=None)
+
+    def unfinished(self) -> list[str]:
+        """Names of the subtasks that have not finished."""
+        return [
+            f"{node.body.deployment.name} ({node.body.deployment.subtask})" for node in self._live
+        ]
 
     def close(self) -> BaseException | None:
         """Close all tasks; the first error is given back."""
         first: BaseException | None = None
-        for task in self.tasks:
-            error = task.close()
+        for host in self.hosts:
+            error = host.close()
             if error is not None and first is None:
-                first, self.running = error, task.deployment
+                first, self.running = error, host.deployment
         return first
 
     def _run(self, node: _Node) -> bool:
         """One turn of ``node``; False when it had nothing to do or could not go on."""
         self.running = node.body.deployment
-        if not self._hand_over(node):
+        if node.pending and not self._hand_over(node):
             return False
         if isinstance(node.body, Relay):
             return self._run_relay(node, node.body)
         return self._run_task(node, node.body)
 
-    def _run_task(self, node: _Node, task: Task) -> bool:
-        received = bool(node.inbox)
-        if node.inbox:
-            task.receive(node.inbox.popleft())
-        turn = task.turn()
+    def _run_task(self, node: _Node, host: TaskHost) -> bool:
+        task = host.task
+        received = self._receive(node, task)
+        turn = host.turn()
         node.pending.extend(task.outbox.take())
-        for operator_id, values in task.client_runs.take():
-            self._deliver(operator_id, task.deployment.subtask, values)
-        if turn is Turn.FINISHED and self._hand_over(node):
-            node.finished = True
-            return True
-        return received or turn is not Turn.IDLE or bool(node.pending)
+        worked = received or turn is not Turn.IDLE or bool(node.pending)
+        if turn is Turn.FINISHED:
+            node.finished = self._hand_over(node)
+        return worked
+
+    def _receive(self, node: _Node, task: Task) -> bool:
+        """As on Spark: a task that has work takes no frame, one that has none takes a few."""
+        inbox = node.inbox
+        if not inbox or task.waiting:
+            return False
+        ahead = 1 + int(self._rng.random() * _FRAMES_AHEAD)
+        for _ in range(min(ahead, len(inbox))):
+            task.receive(inbox.popleft())
+        return True
 
     def _run_relay(self, node: _Node, relay: Relay) -> bool:
         if node.inbox:
@@ -126,36 +156,22 @@ class Pipeline:
 
     def _hand_over(self, node: _Node) -> bool:
         """Move waiting frames to their inboxes; False when one of them is full."""
-        while node.pending:
-            target, frame = node.pending[0]
-            if frame:
-                inbox = self._nodes[node.place[0] + 1][target].inbox
-                if len(inbox) >= _INBOX_FRAMES:
+        pending = node.pending
+        while pending:
+            target, frame = pending[0]
+            consumer = self._nodes[node.place[0] + 1][target] if frame else None
+            # One that had finished before a restart leaves without reading its input.
+            if consumer is not None and not consumer.finished:
+                if len(consumer.inbox) >= _INBOX_FRAMES:
                     return False
-                inbox.append(frame)
-            node.pending.popleft()
+                consumer.inbox.append(frame)
+            pending.popleft()
         return True
 
-    def _wait(self) -> None:
-        times = [
-            time
-            for node in self._live
-            if isinstance(node.body, Task) and (time := node.body.wake_at()) is not None
-        ]
-        if not times:
-            stuck = ", ".join(_name(node) for node in self._live)
-            raise InternalError(f"nobody can run and nobody waits for a time: {stuck}")
-        self._clock.advance(max(0.0, min(times) - self._clock.monotonic()))
 
-
-def _body(deployment: Deployment, settings: TaskSettings, clock: ManualClock) -> Task | Relay:
+def _body(deployment: Deployment, make_host: MakeHost) -> TaskHost | Relay:
     match deployment:
         case TaskDeployment():
-            return Task(deployment, settings, clock)
+            return make_host(deployment)
         case RelayDeployment():
             return Relay(deployment)
-
-
-def _name(node: _Node) -> str:
-    deployment = node.body.deployment
-    return f"{deployment.name} ({deployment.subtask})"

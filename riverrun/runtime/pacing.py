@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 _TARGET_MS: Final = 5.0
-_LARGEST: Final = 2048
+LARGEST: Final = 2048
+"""Records of the longest run."""
 
 
 class Pacer:
@@ -26,9 +27,10 @@ class Pacer:
     10
     """
 
-    __slots__ = ("limit",)
+    __slots__ = ("_largest", "limit")
 
-    def __init__(self) -> None:
+    def __init__(self, largest: int = LARGEST) -> None:
+        self._largest = largest
         self.limit = 1
 
     def observe(self, count: int, took_ms: float) -> None:
@@ -38,4 +40,4 @@ class Pacer:
         if took_ms > _TARGET_MS:
             self.limit = max(1, int(count * _TARGET_MS / took_ms))
         elif count >= self.limit:
-            self.limit = min(_LARGEST, self.limit * 2)
+            self.limit = min(self._largest, self.limit * 2)

@@ -8,6 +8,7 @@ from typing import Final
 
 from riverrun.core import options
 from riverrun.core.time import to_millis
+from riverrun.runtime.pacing import LARGEST
 
 _MB: Final = 1 << 20
 
@@ -23,6 +24,8 @@ class TaskSettings:
     alignment_bytes: int = 16 * _MB
     final_checkpoint: bool = True
     """Whether a task that takes checkpoints waits for one after the end of its input."""
+    longest_run: int = LARGEST
+    """How many records a task takes in hand at once, at most."""
 
     @staticmethod
     def of(config: Mapping[str, str], *, seed: int | None = None) -> TaskSettings:

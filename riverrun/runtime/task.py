@@ -92,7 +92,7 @@ class Task:
         self._valve = WatermarkValve(self._inputs.channels)
         self._source, self._generator = self._build_source()
         self._accept = (self._chain.head.accept, self._chain.head.accept_second)
-        self._pacer = Pacer()
+        self._pacer = Pacer(settings.longest_run)
         self._busy = False
         self._finished = False
         self._next_marker = clock.monotonic() + settings.latency_interval_ms

@@ -1,0 +1,130 @@
+"""One attempt of a job in this process: its tasks, from their start to their end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from riverrun.core import options
+from riverrun.core.errors import Failure
+from riverrun.core.ids import SubtaskId
+from riverrun.graph.deployment import Deployment, TaskDeployment
+from riverrun.local.pipeline import Pipeline, Step
+from riverrun.local.surroundings import Surroundings
+from riverrun.local.task_host import FilesOf, Report, TaskHost
+from riverrun.local.ways import Way
+from riverrun.protocol.control import Down
+from riverrun.protocol.references import restored_files
+from riverrun.runtime.failures import describe
+from riverrun.runtime.operator_states import TaskResources
+from riverrun.runtime.task import Task
+from riverrun.storage.checkpoint_files import CheckpointFiles, SavedCheckpointFiles
+
+
+class LocalAttempt:
+    """The tasks of one attempt.
+
+    Args:
+        name: names the attempt's local files.
+        layers: what to run, by layer and partition.
+        place: what the tasks run in.
+        report: called with each report that arrives, and the attempt that it comes from.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        layers: Sequence[Sequence[Deployment]],
+        place: Surroundings,
+        report: Callable[[LocalAttempt, TaskHost, Report], None],
+    ) -> None:
+        self.name = name
+        self._place = place
+        self._folder = place.folder / name
+        self._report = report
+        self.is_over = False
+        """Whether its tasks are closed."""
+        self.pipeline = Pipeline(layers, self._host, place.rng)
+        self._hosts = {host.id: host for host in self.pipeline.hosts}
+        self.ways = [way for host in self.pipeline.hosts for way in host.ways]
+
+    def open(self) -> None:
+        """Restore and open all tasks."""
+        self.pipeline.open()
+
+    def turn(self) -> Step:
+        """One turn of one task; takes virtual time when it did something."""
+        step = self.pipeline.step()
+        if step is Step.RAN:
+            self._place.clock.advance(self._place.turn_ms)
+        return step
+
+    def is_done(self) -> bool:
+        """Whether every task has finished and everything it said has arrived."""
+        return self.pipeline.is_finished and not any(self.ways)
+
+    def tell(self, tasks: Iterable[SubtaskId], order: Down) -> None:
+        """Send ``order`` to these tasks."""
+        for task in tasks:
+            self._hosts[task].orders.put(order)
+
+    def metrics(self) -> Mapping[str, Mapping[str, float]]:
+        """Values now: "<task name>.<subtask>[.<operator name>]" -> metric name -> value."""
+        found: dict[str, Mapping[str, float]] = {}
+        for task in self.pipeline.tasks:
+            scope = f"{task.deployment.name}.{task.deployment.subtask}"
+            for operator, values in task.metrics.snapshot().items():
+                found[f"{scope}.{operator}" if operator else scope] = values
+        return found
+
+    def describe(self, error: BaseException, way: Way | None = None) -> Failure:
+        """``error`` as a failure of the task whose turn it was, or to whom ``way`` leads."""
+        running = self.pipeline.running
+        if way is not None:
+            running = next(
+                (host.deployment for host in self.pipeline.hosts if way in host.ways), running
+            )
+        assert running is not None  # noqa: S101  (an attempt has tasks, and one of them raised)
+        return describe(error, task=running.name, subtask=running.subtask)
+
+    def close(self) -> BaseException | None:
+        """Close all tasks and remove their files; the first error is given back."""
+        if self.is_over:
+            return None
+        self.is_over = True
+        error = self.pipeline.close()
+        for way in self.ways:
+            way.waiting.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return error
+
+    def _host(self, deployment: TaskDeployment) -> TaskHost:
+        place = self._place
+        resources = TaskResources(
+            folder=self._folder / f"{deployment.layer}-{deployment.partition}",
+            open_spill=place.open_spill,
+            saved=self._saved(deployment),
+        )
+        task = Task(deployment, place.settings, place.clock, resources)
+        return TaskHost(
+            task,
+            self._files_of(deployment),
+            lambda host, report: self._report(self, host, report),
+        )
+
+    def _files_of(self, deployment: TaskDeployment) -> FilesOf | None:
+        folder = deployment.checkpoint_folder
+        if folder is None:
+            return None
+        storage = self._place.storage(folder)
+        limit = options.INLINE_THRESHOLD.get(deployment.config)
+        return lambda checkpoint: CheckpointFiles(storage, folder, checkpoint, inline_limit=limit)
+
+    def _saved(self, deployment: TaskDeployment) -> SavedCheckpointFiles | None:
+        restore = deployment.restore
+        if restore is None:
+            return None
+        # The checkpoint may be another job's, in another store than ours.
+        own = deployment.checkpoint_folder or "memory://nothing"
+        location = next((file.path for file in restored_files(restore)), own)
+        return SavedCheckpointFiles(self._place.storage(location))

@@ -1,0 +1,150 @@
+"""The checkpoints of a job in this process: the JobMaster's own shell, with ways instead of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from riverrun.checkpoint.settings import CheckpointSettings
+from riverrun.checkpoint.statistics import CheckpointingStatistics
+from riverrun.checkpoint.store import CheckpointStore
+from riverrun.cluster.checkpointing import Checkpointing, StoreAnswered, Tasks
+from riverrun.cluster.starting_point import StartingPoint, StartingPoints
+from riverrun.core.ids import SubtaskId
+from riverrun.core.lifecycle import JobStatus
+from riverrun.graph.executor import JobSubmission
+from riverrun.local.store_ways import StoreWays
+from riverrun.local.surroundings import Surroundings
+from riverrun.local.ways import Way, WayKind
+from riverrun.protocol.control import (
+    CheckpointAcknowledged,
+    CheckpointDeclined,
+    InputOver,
+    StatusChanged,
+)
+
+
+class JobCheckpoints:
+    """Takes checkpoints if the job wants any, and knows what its attempts start from.
+
+    Raises what refuses the job: a configuration, or a checkpoint that it cannot start from.
+    """
+
+    def __init__(self, submission: JobSubmission, place: Surroundings, label: str) -> None:
+        settings = CheckpointSettings.of(submission.config)
+        self.enabled = settings.enabled
+        self._store: CheckpointStore | None = None
+        self._shell: Checkpointing | None = None
+        if settings.enabled:
+            root = place.checkpoint_dir
+            self._store = CheckpointStore(place.storage(root), root, str(submission.job))
+        self._points = StartingPoints(submission, self._store)
+        first = self._points.first()
+        self.first: StartingPoint = first.point
+        """What the first attempt starts from."""
+        self._doubtful: set[int] = set()
+        self._deadline: float | None = None
+        self._stale = True
+        """Whether something happened since the deadline was asked for, which costs."""
+        self._work = StoreWays(label)
+        self._answers = Way(WayKind.OUTCOMES, label, self._answered)
+        self.ways: list[Way] = [self._work.metadata, self._work.deletes, self._answers]
+        """The JobMaster's ways to its store and back."""
+        if self._store is not None:
+            self._shell = Checkpointing(
+                submission,
+                self._store,
+                first,
+                io=self._work,
+                now=place.clock.monotonic,
+                wake=self._answers.put,
+            )
+
+    @property
+    def folder(self) -> str | None:
+        """Where tasks put their files; ``None`` when they take no checkpoints."""
+        return None if self._store is None else self._store.folder
+
+    def statistics(self) -> CheckpointingStatistics | None:
+        """How the checkpoints went; ``None`` when there are none. On any thread."""
+        return None if self._shell is None else self._shell.statistics()
+
+    def deadline(self) -> float | None:
+        """When ``look`` is due."""
+        if self._stale:
+            self._stale = False
+            self._deadline = None if self._shell is None else self._shell.deadline()
+        return self._deadline
+
+    def look(self) -> None:
+        """Do what is due now."""
+        if self._shell is not None:
+            self._stale = True
+            self._shell.look()
+
+    def prepare(self, then: Callable[[StartingPoint | Exception], None]) -> None:
+        """Find out what the next attempt starts from, when the store is done with all before that."""
+        retained = () if self._shell is None else self._shell.retained
+
+        def look_up() -> None:
+            found: StartingPoint | Exception
+            try:
+                found = self._points.next(retained, self._doubtful)
+            except Exception as error:  # noqa: BLE001  (becomes the job's failure)
+                found = error
+            self._answers.put(lambda: then(found))
+
+        self._work.run(look_up)
+
+    def doubt(self, point: StartingPoint) -> None:
+        """A task could not read a file of the checkpoint that ``point`` is."""
+        if point.checkpoint is not None:
+            self._doubtful.add(point.checkpoint.id)
+
+    def begin(self, tasks: Tasks, point: StartingPoint) -> None:
+        """An attempt begins."""
+        if self._shell is not None:
+            self._stale = True
+            self._shell.begin(tasks, point)
+            self._shell.delete_later(point.leftovers)
+
+    def running(self) -> None:
+        """Every task of the attempt runs."""
+        if self._shell is not None:
+            self._stale = True
+            self._shell.running()
+
+    def heard(
+        self,
+        task: SubtaskId,
+        report: CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged,
+    ) -> None:
+        """A task of the attempt said something."""
+        if self._shell is not None:
+            self._stale = True
+            self._shell.heard(task, report)
+
+    def request(self, wish: Future[str]) -> None:
+        """Take a checkpoint now."""
+        assert self._shell is not None  # noqa: S101  (asked by the caller: enabled)
+        self._stale = True
+        self._shell.request(wish)
+
+    def ended(self, reason: str) -> None:
+        """Nothing of the attempt counts any more."""
+        if self._shell is not None:
+            self._stale = True
+            self._shell.ended(reason)
+
+    def end(self, status: JobStatus) -> None:
+        """The job is over: delete what must not stay, here and now."""
+        if self._shell is not None:
+            self._shell.end(status, 0.0)
+            self._work.close(0.0)
+
+    def _answered(self, answer: StoreAnswered | Callable[[], None]) -> None:
+        if not isinstance(answer, StoreAnswered):
+            answer()
+        elif self._shell is not None:
+            self._stale = True
+            self._shell.take_answers()

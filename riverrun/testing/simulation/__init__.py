@@ -1,0 +1,1 @@
+"""The parts of the simulator; ``riverrun.testing.simulate`` is what tests call."""

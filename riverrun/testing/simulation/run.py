@@ -1,0 +1,392 @@
+"""One simulated run: a whole job, its JobMasters, its store and its faults, in one thread.
+
+At each step one thing happens, drawn by the schedule's seed: something on its way arrives, a task takes
+a turn, or, when nobody can do anything, time passes. Faults strike at the steps, messages and
+operations that the schedule names.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from riverrun.core.clock import ManualClock
+from riverrun.core.errors import Failure, RiverrunError
+from riverrun.core.ids import JobId
+from riverrun.core.lifecycle import JobStatus
+from riverrun.graph.executor import JobSubmission
+from riverrun.local.attempt import LocalAttempt
+from riverrun.local.job import LocalJob
+from riverrun.local.pipeline import Step
+from riverrun.local.surroundings import Client, Surroundings
+from riverrun.local.ways import Way, WayKind
+from riverrun.protocol.control import (
+    CheckpointAborted,
+    CheckpointAcknowledged,
+    CheckpointCompleted,
+    CheckpointDeclined,
+    TriggerCheckpoint,
+)
+from riverrun.runtime.settings import TaskSettings
+from riverrun.storage.memory import MemoryStorage
+from riverrun.testing.faulty_storage import Fault as StorageFault
+from riverrun.testing.faulty_storage import FaultyStorage, StorageOperation
+from riverrun.testing.simulation.faults import Extent, Fault, FaultKind, PendingFaults
+from riverrun.testing.simulation.program import SimulatedProgram
+from riverrun.testing.simulation.schedule import Schedule
+from riverrun.testing.simulation.trace import Trace
+
+_BEGAN_MS: Final = 1_600_000_000_000
+_JOB: Final = JobId("0" * 31 + "1")
+_MOST_STEPS: Final = 50_000
+_RETRY_MS: Final = 10.0
+_BESIDE: Final = 0.3
+"""How likely it is that a step goes to what should be gone, while there is any of it."""
+
+_MESSAGES: Final = (
+    TriggerCheckpoint
+    | CheckpointCompleted
+    | CheckpointAborted
+    | CheckpointAcknowledged
+    | CheckpointDeclined
+)
+"""What may be lost, late or repeated."""
+
+_REFUSALS: Final = {
+    FaultKind.REFUSED: StorageFault.ERROR_BEFORE,
+    FaultKind.CUT_SHORT: StorageFault.PARTIAL,
+    FaultKind.DONE_BUT_FAILED: StorageFault.ERROR_AFTER,
+}
+_CHANGES: Final = frozenset({"write", "upload", "delete", "delete_folder"})
+"""Operations of a store that can go half way, or further than reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run."""
+
+    status: JobStatus
+    failure: Failure | None
+    values: list[Any]
+    """The result, in the order of its arrival at the client."""
+    extent: Extent
+    struck: tuple[Fault, ...]
+    """The faults that did strike."""
+    attempts: int
+    checkpoints: int
+    """How many completed, as far as JobMasters that were not replaced know."""
+    problem: str | None = None
+    """Why the run did not come to an end."""
+    trace: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Leftover:
+    """An attempt or a JobMaster that should be gone, and when it is."""
+
+    body: LocalAttempt | LocalJob
+    until: int
+
+
+class Run:
+    """Runs a program as a schedule says; used once."""
+
+    def __init__(
+        self, program: SimulatedProgram, schedule: Schedule, folder: Path, *, traced: bool
+    ) -> None:
+        manner = schedule.manner
+        self._program = program
+        self._haste = manner.haste
+        self._clock = ManualClock(_BEGAN_MS)
+        self._rng = random.Random(f"order {schedule.order}")  # noqa: S311  (has to be repeatable)
+        self._trace = Trace(self._clock) if traced else None
+        self._faults = PendingFaults(schedule.faults)
+        self._struck: list[Fault] = []
+        self._steps = self._messages = self._works = 0
+        self._attempts = self._checkpoints = 0
+        self._storage = FaultyStorage(MemoryStorage(), self._storage_fault)
+        self._values: list[Any] = []
+        config = {**program.config, **manner.config}
+        self._config = config
+        self._submission = JobSubmission(
+            job=_JOB, name="simulated", graph=program.copies.graph, config=config
+        )
+        self._place = Surroundings(
+            clock=self._clock,
+            rng=self._rng,
+            client=Client({program.result_id: self._collect}),
+            settings=replace(
+                TaskSettings.of(config, seed=schedule.order), longest_run=manner.longest_run
+            ),
+            storage=lambda _: self._storage,
+            checkpoint_dir="memory://simulated",
+            folder=folder,
+            open_spill=io.BytesIO,
+            turn_ms=manner.turn_ms,
+        )
+        self._masters = 0
+        self._held: dict[Way, int] = {}
+        self._again: list[tuple[int, Way, Any]] = []
+        self._broken: list[tuple[float, LocalAttempt]] = []
+        self._leftovers: list[_Leftover] = []
+        self._job = self._new_master(resume=False)
+
+    def run(self) -> Outcome:
+        """The whole run."""
+        problem = None
+        try:
+            self._job.start()
+            while not self._job.is_over:
+                self._step()
+        except _Endless as error:
+            problem = str(error)
+        except RiverrunError as error:
+            problem = f"{type(error).__name__}: {error}"
+        finally:
+            self._clean_up()
+        self._count(self._job)
+        return Outcome(
+            status=self._job.status,
+            failure=self._job.failure,
+            values=self._values,
+            extent=Extent(self._steps, self._messages, self._works, len(self._storage.operations)),
+            struck=tuple(self._struck),
+            attempts=self._attempts,
+            checkpoints=self._checkpoints,
+            problem=problem,
+            trace=() if self._trace is None else tuple(self._trace.lines),
+        )
+
+    # one step
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise _Endless(f"the run has not ended after {_MOST_STEPS} steps")
+        for fault in self._faults.steps.pop(self._steps, ()):
+            self._strike(fault)
+        if self._again or self._broken or self._leftovers:
+            self._haunt()
+        job = self._job
+        job.look()
+        if not job.is_over:
+            self._advance(job)
+
+    def _advance(self, job: LocalJob) -> None:
+        ready = [way for way in job.ways if way.waiting]
+        if self._held:
+            ready = [way for way in ready if self._held.get(way, 0) <= self._steps]
+        if ready and self._rng.random() < self._haste:
+            self._move(job, ready)
+            return
+        if job.turn() is not Step.IDLE:
+            if self._trace is not None:
+                self._note(f"{self._whose_turn(job)}: a turn")
+        elif ready:
+            self._move(job, ready)
+        elif self._held:
+            self._held.clear()
+        elif self._leftovers or self._again:
+            self._note("nothing happens")
+        else:
+            self._sleep(job)
+
+    def _move(self, job: LocalJob, ready: Sequence[Way]) -> None:
+        way = ready[int(self._rng.random() * len(ready))]
+        thing = way.waiting[0]
+        if way.kind in (WayKind.ORDERS, WayKind.REPORTS):
+            if isinstance(thing, _MESSAGES) and self._misdirected(job, way, thing):
+                return
+        elif way.kind is not WayKind.OUTCOMES:
+            self._works += 1
+            slow = self._faults.works.pop(self._works, None)
+            if slow is not None:
+                self._hold(way, slow[0])
+                return
+        if self._trace is not None:
+            self._trace.moved(self._steps, way, thing)
+        job.move(way)
+
+    def _misdirected(self, job: LocalJob, way: Way, thing: Any) -> bool:
+        """Whether the message does not arrive now; a repeated one does, and once more later."""
+        self._messages += 1
+        for fault in self._faults.messages.pop(self._messages, ()):
+            if fault.kind is FaultKind.LATE:
+                self._hold(way, fault)
+                return True
+            self._struck_by(fault)
+            if fault.kind is FaultKind.REPEATED:
+                self._again.append((self._steps + fault.extent, way, thing))
+                continue
+            way.waiting.popleft()
+            if job.attempt is not None:
+                noticed = self._clock.monotonic() + fault.extent * 10
+                self._broken.append((noticed, job.attempt))
+            if self._trace is not None:
+                self._trace.moved(self._steps, way, thing, "  (lost)")
+            return True
+        return False
+
+    def _sleep(self, job: LocalJob) -> None:
+        due = min((at for at, _ in self._broken), default=None)
+        wake_at = job.wake_at()
+        if due is not None and (wake_at is None or due < wake_at):
+            self._clock.advance(max(0.0, due - self._clock.monotonic()))
+        else:
+            job.sleep()
+        self._note("time passes")
+
+    # faults
+
+    def _strike(self, fault: Fault) -> None:
+        self._struck_by(fault)
+        if fault.kind in (FaultKind.MASTER_CRASH, FaultKind.MASTER_REPLACED):
+            self._replace_master(fault)
+        elif self._job.attempt is not None:
+            self._end_attempt(fault)
+
+    def _end_attempt(self, fault: Fault) -> None:
+        failure = Failure("SimulatedFault", fault.kind.value)
+        if fault.kind is FaultKind.TASK_CRASH:
+            self._job.fail(failure)
+            return
+        zombie = self._job.abandon(failure)
+        if zombie is not None:
+            self._leftovers.append(_Leftover(zombie, self._steps + fault.extent))
+
+    def _replace_master(self, fault: Fault) -> None:
+        old = self._job
+        self._count(old)
+        if fault.kind is FaultKind.MASTER_REPLACED:
+            old.cut_off()
+            self._leftovers.append(_Leftover(old, self._steps + fault.extent))
+        elif old.attempt is not None:
+            attempt = old.attempt
+            old.cut_off()
+            if fault.extent % 2:
+                self._leftovers.append(_Leftover(attempt, self._steps + fault.extent))
+            else:
+                attempt.close()
+        self._held.clear()
+        self._job = self._new_master(resume=True)
+        self._job.start()
+
+    def _haunt(self) -> None:
+        """Let arrive what should not, and let go on what should be gone."""
+        for due, way, thing in [each for each in self._again if each[0] <= self._steps]:
+            self._again.remove((due, way, thing))
+            if way in self._job.ways:
+                if self._trace is not None:
+                    self._trace.moved(self._steps, way, thing, "  (again)")
+                way.waiting.appendleft(thing)
+                self._job.move(way)
+        now = self._clock.monotonic()
+        for noticed, attempt in [each for each in self._broken if each[0] <= now]:
+            self._broken.remove((noticed, attempt))
+            if attempt is self._job.attempt:
+                self._note("a connection is found broken")
+                self._job.fail(Failure("SimulatedFault", "a connection is broken"))
+        for leftover in list(self._leftovers):
+            if leftover.until <= self._steps or not self._haunts(leftover.body):
+                self._leftovers.remove(leftover)
+                _close(leftover.body)
+
+    def _haunts(self, body: LocalAttempt | LocalJob) -> bool:
+        """Let a zombie do something now and then; whether it can go on."""
+        if self._rng.random() >= _BESIDE:
+            return True
+        try:
+            return self._haunts_once(body)
+        except Exception as error:  # noqa: BLE001  (whatever breaks it, it should be gone anyway)
+            self._note(f"zombie: ends with {type(error).__name__}: {error}")
+            return False
+
+    def _haunts_once(self, body: LocalAttempt | LocalJob) -> bool:
+        if isinstance(body, LocalJob):
+            body.look()
+            if body.is_over:
+                return False
+        ready = [way for way in body.ways if way.waiting]
+        if ready and self._rng.random() < self._haste:
+            way = self._rng.choice(ready)
+            if self._trace is not None:
+                self._trace.moved(self._steps, way, way.waiting[0], "  (zombie)")
+            if isinstance(body, LocalJob):
+                body.move(way)
+            else:
+                way.move()
+            return True
+        self._note("zombie: a turn")
+        return body.turn() is not Step.FINISHED or bool(ready)
+
+    def _storage_fault(self, operation: StorageOperation) -> StorageFault:
+        for fault in self._faults.operations.pop(operation.number + 1, ()):
+            self._struck_by(fault, f": {operation.kind} {operation.location}")
+            changes = operation.kind in _CHANGES
+            return _REFUSALS[fault.kind] if changes else StorageFault.ERROR_BEFORE
+        return StorageFault.NONE
+
+    def _struck_by(self, fault: Fault, remark: str = "") -> None:
+        self._struck.append(fault)
+        self._note(f"*** {fault}{remark}")
+
+    def _hold(self, way: Way, fault: Fault) -> None:
+        self._struck_by(fault, f": {way.kind.value} of {way.name}")
+        self._held[way] = self._steps + fault.extent
+
+    # parts
+
+    def _new_master(self, *, resume: bool) -> LocalJob:
+        while True:
+            self._masters += 1
+            if self._masters > _MOST_STEPS // 100:
+                raise _Endless("no JobMaster could start")
+            try:
+                return LocalJob(
+                    replace(self._submission, resume=resume),
+                    self._program.copies,
+                    self._place,
+                    f"JobMaster {self._masters}",
+                )
+            except RiverrunError as error:
+                if not self._struck:
+                    raise
+                self._note(f"JobMaster {self._masters} cannot start: {error}")
+                self._clock.advance(_RETRY_MS)
+
+    def _collect(self, subtask: int, values: Sequence[Any]) -> None:
+        del subtask
+        self._values += values
+
+    def _count(self, job: LocalJob) -> None:
+        self._attempts += job.attempts
+        statistics = job.checkpoints()
+        self._checkpoints += 0 if statistics is None else statistics.counts.completed
+
+    def _clean_up(self) -> None:
+        for leftover in self._leftovers:
+            _close(leftover.body)
+        if self._job.attempt is not None:
+            self._job.attempt.close()
+
+    def _note(self, text: str) -> None:
+        if self._trace is not None:
+            self._trace.note(self._steps, text)
+
+    def _whose_turn(self, job: LocalJob) -> str:
+        running = None if job.attempt is None else job.attempt.pipeline.running
+        return "nobody" if running is None else f"{running.name} ({running.subtask})"
+
+
+class _Endless(Exception):  # noqa: N818  (a way out of the run, which makes it a problem)
+    """The run does not come to its end."""
+
+
+def _close(body: LocalAttempt | LocalJob) -> None:
+    attempt = body.attempt if isinstance(body, LocalJob) else body
+    if attempt is not None:
+        attempt.close()

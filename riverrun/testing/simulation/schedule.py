@@ -1,0 +1,36 @@
+"""Everything that decides how a simulated run goes: from it the run can be repeated exactly."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from riverrun.testing.simulation.faults import Extent, Fault, Faults, draw_faults
+from riverrun.testing.simulation.variety import Manner, Variety, draw_manner
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One run."""
+
+    seed: int
+    order: int
+    """Seeds who comes next; the seed itself, but for a schedule that was made shorter."""
+    faults: tuple[Fault, ...]
+    manner: Manner
+
+    def __str__(self) -> str:
+        lines = [f"seed {self.seed}" + ("" if self.order == self.seed else f", order {self.order}")]
+        lines += [f"  {key} = {value}" for key, value in sorted(self.manner.config.items())]
+        lines += [f"  fault: {fault}" for fault in self.faults] or ["  no faults"]
+        return "\n".join(lines)
+
+
+def draw_schedule(
+    seed: int, faults: Faults, variety: Variety, program: Mapping[str, str], extent: Extent
+) -> Schedule:
+    """The run that ``seed`` stands for, of a program that sets ``program`` itself."""
+    rng = random.Random(f"schedule {seed}")  # noqa: S311  (has to be repeatable)
+    manner = draw_manner(rng, variety, program)
+    return Schedule(seed, seed, draw_faults(rng, faults, extent), manner)

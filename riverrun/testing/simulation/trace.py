@@ -1,0 +1,73 @@
+"""What happened in a simulated run, one line for each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riverrun.core.clock import Clock
+from riverrun.local.ways import Way, WayKind
+from riverrun.protocol.control import (
+    CheckpointAborted,
+    CheckpointAcknowledged,
+    CheckpointCompleted,
+    CheckpointDeclined,
+    InputOver,
+    StatusChanged,
+    TriggerCheckpoint,
+)
+from riverrun.runtime.chain import ClientRun
+from riverrun.runtime.snapshot import TaskSnapshot
+
+
+class Trace:
+    """Lines with the number of their step and the virtual time since the start."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began = clock.monotonic()
+        self.lines: list[str] = []
+
+    def note(self, step: int, text: str) -> None:
+        """One line."""
+        passed = self._clock.monotonic() - self._began
+        self.lines.append(f"{step:6d} {passed:9.1f} ms  {text}")
+
+    def moved(self, step: int, way: Way, thing: Any, remark: str = "") -> None:
+        """Something arrives, or does not."""
+        self.note(step, _DESCRIBED[way.kind].format(name=way.name, thing=_named(thing)) + remark)
+
+
+_DESCRIBED = {
+    WayKind.ORDERS: "{name} <- JobMaster: {thing}",
+    WayKind.REPORTS: "{name} -> JobMaster: {thing}",
+    WayKind.WRITES: "{name} -> store: {thing}",
+    WayKind.METADATA: "{name} -> store: metadata",
+    WayKind.DELETES: "{name} -> store: deletions",
+    WayKind.OUTCOMES: "{name} <- store: what came of it",
+}
+
+
+def _named(thing: Any) -> str:  # noqa: C901, PLR0911  (one line for each kind of thing)
+    match thing:
+        case TriggerCheckpoint(checkpoint):
+            return f"trigger checkpoint {checkpoint}"
+        case CheckpointCompleted(checkpoint):
+            return f"checkpoint {checkpoint} is complete"
+        case CheckpointAborted(checkpoint):
+            return f"checkpoint {checkpoint} is aborted"
+        case CheckpointAcknowledged(checkpoint):
+            return f"acknowledges checkpoint {checkpoint}"
+        case CheckpointDeclined(checkpoint, reason):
+            return f"declines checkpoint {checkpoint}: {reason}"
+        case InputOver():
+            return "its input is over"
+        case StatusChanged(status):
+            return f"is {status.value}"
+        case ClientRun(_, values, commit):
+            return f"{len(values)} results, commit {commit}"
+        case TaskSnapshot(checkpoint=checkpoint):
+            return f"snapshot of checkpoint {checkpoint}"
+        case None:
+            return "nothing left to write"
+        case _:
+            return type(thing).__name__
