@@ -9,7 +9,7 @@ left, one entry is measured, and all are taken to be like those measured lately.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -129,8 +129,8 @@ class CachedTable:
         """What the rows say about ``address``, in the form of the cache."""
 
     @abstractmethod
-    def write(self, address: Any) -> None:
-        """Make the rows of ``address`` what the cache says, once the store commits."""
+    def write(self, addresses: Sequence[Any]) -> None:
+        """Make the rows of ``addresses`` what the cache says, once the store commits."""
 
     @abstractmethod
     def settled(self, address: Any) -> None:
@@ -155,9 +155,8 @@ class CachedTable:
 
     def flush(self) -> None:
         """Write all that changed."""
-        for address in self.dirty:
-            self.write(address)
         if self.dirty:
+            self.write(list(self.dirty))
             self._store.commit()
             self.stored = True
             written, self.dirty = self.dirty, set()
@@ -168,9 +167,8 @@ class CachedTable:
         """Write and drop the ``count`` oldest entries."""
         oldest = list(islice(self.cache, count))
         changed = self.dirty.intersection(oldest)
-        for address in changed:
-            self.write(address)
         if changed:
+            self.write(list(changed))
             self._store.commit()
             self.stored = True
             self.dirty -= changed

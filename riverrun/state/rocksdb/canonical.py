@@ -42,6 +42,8 @@ _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - naive on purpose
 _PICKLE_PROTOCOL: Final = 4
 """Fixed: another protocol would give the same key other bytes."""
 _ONE_BYTE: Final = 0x80
+_STR_HEADS: Final = [b"S" + bytes((size,)) for size in range(_ONE_BYTE)]
+_INT_HEADS: Final = [b"I" + bytes((size,)) for size in range(_ONE_BYTE)]
 _LARGEST_DECIMAL: Final = 4000
 """Digits above which a whole Decimal is not taken for an integer: its size is not bounded by its text."""
 
@@ -54,6 +56,15 @@ def encode(key: Any) -> tuple[bytes, bool]:
     >>> encode(1)[1], encode(1.0)[1]
     (True, False)
     """
+    cls = type(key)
+    if cls is str:
+        data = key.encode("utf-8", "surrogatepass")
+        if len(data) < _ONE_BYTE:
+            return _STR_HEADS[len(data)] + data, True
+    elif cls is int:
+        size = key.bit_length() // 8 + 1
+        if size < _ONE_BYTE:
+            return _INT_HEADS[size] + key.to_bytes(size, "big", signed=True), True
     out = bytearray()
     exact = _put(out, key)
     return bytes(out), exact

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from riverrun.api.state import ListState
@@ -78,14 +78,14 @@ class RocksDBListState(CachedTable, ListState[Any]):
     def load(self, address: Any) -> CachedList:  # noqa: ARG002 - it is read when someone asks for it
         return CachedList(None if self.stored else [])
 
-    def write(self, address: Any) -> None:
-        found: CachedList = self.cache[address]
-        place = self.format.place(address)
-        if found.replaced and self.stored:
-            self._store.delete_prefix(place.prefix)
-        if found.added:
-            row_key = self.format.piece_row(place, self._store.new_piece())
-            self._store.put(row_key, self.format.list_value(place, found.added))
+    def write(self, addresses: Sequence[Any]) -> None:
+        for address, place in zip(addresses, self.format.places(addresses), strict=True):
+            found: CachedList = self.cache[address]
+            if found.replaced and self.stored:
+                self._store.delete_prefix(place.prefix)
+            if found.added:
+                row_key = self.format.piece_row(place, self._store.new_piece())
+                self._store.put(row_key, self.format.list_value(place, found.added))
 
     def settled(self, address: Any) -> None:
         found: CachedList = self.cache[address]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -141,17 +141,17 @@ class RocksDBMapState(CachedTable, MapState[Any, Any]):
     def load(self, address: Any) -> CachedMap:  # noqa: ARG002 - entries are read when someone asks for them
         return CachedMap(complete=not self.stored)
 
-    def write(self, address: Any) -> None:
-        found: CachedMap = self.cache[address]
-        place = self.format.place(address)
-        if found.replaced and self.stored:
-            self._store.delete_prefix(place.prefix)
-        for key in found.changed:
-            value = found.entries[key]
-            if value is not GONE:
-                self._store.put(*self.format.map_value(place, key, value))
-            elif self.stored and not found.replaced:
-                self._store.delete(self.format.map_row(place, key))
+    def write(self, addresses: Sequence[Any]) -> None:
+        for address, place in zip(addresses, self.format.places(addresses), strict=True):
+            found: CachedMap = self.cache[address]
+            if found.replaced and self.stored:
+                self._store.delete_prefix(place.prefix)
+            for key in found.changed:
+                value = found.entries[key]
+                if value is not GONE:
+                    self._store.put(*self.format.map_value(place, key, value))
+                elif self.stored and not found.replaced:
+                    self._store.delete(self.format.map_row(place, key))
 
     def settled(self, address: Any) -> None:
         found: CachedMap = self.cache[address]

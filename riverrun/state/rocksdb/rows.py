@@ -21,13 +21,18 @@ written without reading what is there.
 
 from __future__ import annotations
 
+import operator
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from riverrun.protocol.snapshots import StateKind
 from riverrun.serde.check import TypeMismatch
 from riverrun.serde.key_hash import key_group
 from riverrun.serde.pickled_runs import UnpicklableValue
+from riverrun.serde.stable_hash import hash_keys
 from riverrun.state.rocksdb.canonical import decode, encode, put_length, take_length
 from riverrun.state.rocksdb.values import ValueCodec
 from riverrun.state.schema import MAPS, StateSchema
@@ -39,6 +44,8 @@ _LENGTH: Final = struct.Struct(">I")
 _PIECE: Final = struct.Struct(">Q")
 _TIME: Final = struct.Struct(">q")
 _KEY, _NAMESPACE, _MAP_KEY = 1, 2, 4
+_FLAGS: Final = [bytes((flags,)) for flags in range(8)]
+_NO_NAMESPACE: Final = _LENGTH.pack(0)
 
 
 class Place(NamedTuple):
@@ -85,16 +92,14 @@ def renumbered(row_key: bytes, number: int) -> bytes:
 class RowFormat:
     """Rows of one state."""
 
-    def __init__(
-        self, schema: StateSchema, number: int, max_parallelism: int, operator: str
-    ) -> None:
+    def __init__(self, schema: StateSchema, number: int, max_parallelism: int, owner: str) -> None:
         meta = schema.meta
         self.schema = schema
         self.number = number
         self.is_map = meta.kind in MAPS
         self.is_list = meta.kind is StateKind.LIST
         self._max_parallelism = max_parallelism
-        self._operator = operator
+        self._owner = owner
         self._namespaced = meta.namespaced
         self._ttl = meta.ttl
         self._values = ValueCodec(schema.value)
@@ -104,25 +109,30 @@ class RowFormat:
 
     def place(self, address: Any) -> Place:
         """Where the rows of an address are."""
-        key, namespace = address if self._namespaced else (address, None)
-        key_bytes, exact = encode(key)
+        key = address[0] if self._namespaced else address
+        return self._place(key_group(key, self._max_parallelism), address)
+
+    def places(self, addresses: Sequence[Any]) -> Iterator[Place]:
+        """The same for many, in their order, at a fraction of the cost."""
+        if not addresses:
+            return iter(())
+        keys = [key for key, _ in addresses] if self._namespaced else list(addresses)
+        groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).tolist()
+        return map(self._place, groups, addresses)
+
+    def _place(self, group: int, address: Any) -> Place:
+        if not self._namespaced:
+            data, exact = encode(address)
+            prefix = _PLACE.pack(group, self.number, len(data)) + data + _NO_NAMESPACE
+            return Place(prefix, b"", 0) if exact else Place(prefix, self._kept_key(address), _KEY)
+        key, namespace = address
+        data, exact = encode(key)
         flags, kept = (0, b"") if exact else (_KEY, self._kept_key(key))
-        if self._namespaced:
-            namespace_bytes, exact = encode(namespace)
-            if not exact:
-                flags, kept = flags | _NAMESPACE, kept + _sized(self._any.encode(namespace))
-        else:
-            namespace_bytes = b""
-        group = key_group(key, self._max_parallelism)
-        prefix = b"".join(
-            (
-                _PLACE.pack(group, self.number, len(key_bytes)),
-                key_bytes,
-                _LENGTH.pack(len(namespace_bytes)),
-                namespace_bytes,
-            )
-        )
-        return Place(prefix, kept, flags)
+        named, exact = encode(namespace)
+        if not exact:
+            flags, kept = flags | _NAMESPACE, kept + _sized(self._any.encode(namespace))
+        head = _PLACE.pack(group, self.number, len(data))
+        return Place(b"".join((head, data, _LENGTH.pack(len(named)), named)), kept, flags)
 
     def map_row(self, place: Place, map_key: Any) -> bytes:
         """The key of the row of a map's entry."""
@@ -134,7 +144,22 @@ class RowFormat:
 
     def value(self, place: Place, stored: Any) -> bytes:
         """The row value of a stored value."""
-        return bytes((place.flags,)) + place.kept + self._payload(stored)
+        return _FLAGS[place.flags] + place.kept + self._payload(stored)
+
+    def values(self, places: Iterable[Place], stored: Sequence[Any]) -> Iterator[bytes]:
+        """The row values of many stored values."""
+        values, times = stored, None
+        if self._ttl:
+            values = [value for value, _ in stored]
+            times = [_TIME.pack(time) for _, time in stored]
+        try:
+            payloads = self._values.encode_each(values)
+        except (TypeMismatch, UnpicklableValue) as error:
+            raise self._unstorable(error) from error
+        if times is not None:
+            payloads = list(map(operator.add, times, payloads))
+        heads = (_FLAGS[place.flags] + place.kept for place in places)
+        return map(operator.add, heads, payloads)
 
     def map_value(self, place: Place, map_key: Any, stored: Any) -> tuple[bytes, bytes]:
         """The row key and row value of a map's entry."""
@@ -146,7 +171,7 @@ class RowFormat:
                 flags, kept = flags | _MAP_KEY, kept + _sized(self._map_keys.encode(map_key))
         except (TypeMismatch, UnpicklableValue) as error:
             raise self._unstorable(error) from error
-        return place.prefix + data, bytes((flags,)) + kept + self._payload(stored)
+        return place.prefix + data, _FLAGS[flags] + kept + self._payload(stored)
 
     def list_value(self, place: Place, elements: list[Any]) -> bytes:
         """The row value of a list's piece."""
@@ -158,7 +183,7 @@ class RowFormat:
             data = self._values.encode_all(values)
         except (TypeMismatch, UnpicklableValue) as error:
             raise self._unstorable(error) from error
-        return bytes((place.flags,)) + place.kept + times + data
+        return _FLAGS[place.flags] + place.kept + times + data
 
     def stored(self, row_value: bytes) -> Any:
         """The stored value of a row."""
@@ -230,7 +255,7 @@ class RowFormat:
         return _TIME.pack(time) + data if self._ttl else data
 
     def _unstorable(self, error: Exception) -> UnstorableValue:
-        return UnstorableValue(self._operator, self.schema.meta.name, str(error))
+        return UnstorableValue(self._owner, self.schema.meta.name, str(error))
 
 
 def address_prefix(row_key: bytes) -> bytes:

@@ -31,6 +31,7 @@ class Store:
         database_options(self.plan, self._predefined)
         self._db: Database | None = None
         self._batch: WriteBatch | None = None
+        self._batched = 0
         self.next_piece = 0
 
     @property
@@ -66,7 +67,8 @@ class Store:
         if batch is None:
             batch = self._batch = WriteBatch(raw_mode=True)
         batch.put(row_key, row_value)
-        if batch.size_in_bytes() > _BATCH_BYTES:
+        self._batched += len(row_key) + len(row_value)
+        if self._batched > _BATCH_BYTES:
             self.commit()
 
     def delete(self, row_key: bytes) -> None:
@@ -97,6 +99,7 @@ class Store:
         if self._batch is not None:
             self.open().write(self._batch)
             self._batch = None
+            self._batched = 0
 
     def new_piece(self) -> int:
         """A number above those of all pieces of lists."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from rocksdict import (
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     DBCompactionStyle,
@@ -64,6 +65,12 @@ def _bounded_options(plan: MemoryPlan) -> Options:
     tables.set_pin_l0_filter_and_index_blocks_in_cache(True)
     tables.set_bloom_filter(10, False)  # noqa: FBT003
     tables.set_block_size(4 * _KB)
+    # Index and filter in pieces: the cache has many shards, and as a whole they would fit into none,
+    # so that every read would get them from the file.
+    tables.set_index_type(BlockBasedIndexType.two_level_index_search())
+    tables.set_partition_filters(True)
+    tables.set_metadata_block_size(4 * _KB)
+    tables.set_pin_top_level_index_and_filter(True)
     tables.set_format_version(5)
     options.set_block_based_table_factory(tables)
     # What follows is memory and disk that no budget of RocksDB counts.

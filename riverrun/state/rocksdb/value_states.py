@@ -6,7 +6,7 @@ look into a dict, as in a backend that keeps everything in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from riverrun.api.state import AggregatingState, Aggregator, ReducingState, ValueState
@@ -25,12 +25,17 @@ class SingleTable(CachedTable):
         row_value = self._store.get(self.format.place(address).prefix)
         return None if row_value is None else self.format.stored(row_value)
 
-    def write(self, address: Any) -> None:
-        place, stored = self.format.place(address), self.cache[address]
-        if stored is not None:
-            self._store.put(place.prefix, self.format.value(place, stored))
-        elif self.stored:
-            self._store.delete(place.prefix)
+    def write(self, addresses: Sequence[Any]) -> None:
+        cache, put = self.cache, self._store.put
+        there = [address for address in addresses if cache[address] is not None]
+        places = list(self.format.places(there))
+        row_values = self.format.values(places, [cache[address] for address in there])
+        for place, row_value in zip(places, row_values, strict=True):
+            put(place.prefix, row_value)
+        if self.stored and len(there) < len(addresses):
+            gone = [address for address in addresses if cache[address] is None]
+            for place in self.format.places(gone):
+                self._store.delete(place.prefix)
 
     def settled(self, address: Any) -> None:
         if self.cache[address] is None:

@@ -116,17 +116,23 @@ class ValueCodec:
         """
         return self.encode_all([value])
 
+    def encode_each(self, values: Sequence[Any]) -> list[bytes]:
+        """The bytes of each of many values."""
+        if self._check is not None:
+            self._check(values)
+        if self._plain is None:
+            return [self._untyped.encode([value]) for value in values]
+        down = self._plain.down
+        try:
+            return [_encode((down(value),)) for value in values]
+        except _NO_PLAIN_FORM:
+            return [self._encode_checked([value]) for value in values]
+
     def encode_all(self, values: list[Any]) -> bytes:
         """The bytes of several values, to be decoded together."""
         if self._check is not None:
             self._check(values)
-        if self._plain is None:
-            return self._untyped.encode(values)
-        down = self._plain.down
-        try:
-            return _encode([down(value) for value in values])
-        except _NO_PLAIN_FORM:
-            return pickled(list(map(self._coerce, values)))
+        return self._encode_checked(values)
 
     def decode(self, data: bytes) -> Any:
         """The value of ``encode``."""
@@ -140,6 +146,15 @@ class ValueCodec:
         if self._plain is None:
             raise ValueError("the bytes are not a pickle, but no type is known for them")
         return list(map(self._plain.up, _decode(data)))
+
+    def _encode_checked(self, values: list[Any]) -> bytes:
+        if self._plain is None:
+            return self._untyped.encode(values)
+        down = self._plain.down
+        try:
+            return _encode([down(value) for value in values])
+        except _NO_PLAIN_FORM:
+            return pickled(list(map(self._coerce, values)))
 
 
 def _plain(type_info: TypeInformation) -> Plain | None:
