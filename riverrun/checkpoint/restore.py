@@ -125,11 +125,27 @@ def _lists(saved: SavedOperator, index: int, parallelism: int) -> Iterable[Opera
             case Redistribution.UNION:
                 yield from (part for _, part in parts)
             case Redistribution.BROADCAST:
-                yield parts[index % len(parts)][1]
+                yield from _broadcast(saved, parts, index, parallelism)
             case Redistribution.SPLIT if parallelism == saved.parallelism:
                 yield from (part for subtask, part in parts if subtask == index)
             case Redistribution.SPLIT:
                 yield from _dealt([part for _, part in parts], index, parallelism)
+
+
+def _broadcast(
+    saved: SavedOperator,
+    parts: Sequence[tuple[int, OperatorStatePart]],
+    index: int,
+    parallelism: int,
+) -> Iterable[OperatorStatePart]:
+    """One subtask's part; its own, even if it has none, where it goes on as it was.
+
+    An unaligned checkpoint finds records of the broadcast in flight to one subtask that another one has
+    taken in: they must not count twice.
+    """
+    if parallelism == saved.parallelism and index not in saved.finished:
+        return [part for subtask, part in parts if subtask == index]
+    return [parts[index % len(parts)][1]]
 
 
 def _dealt(

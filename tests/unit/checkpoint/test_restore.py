@@ -223,6 +223,16 @@ def test_broadcast_state_of_a_finished_subtask_is_not_missed(make_graph: MakeGra
     assert [found["a", i].operators["a"].lists for i in range(2)] == [(mine,), (mine,)]
 
 
+def test_a_subtask_without_broadcast_state_gets_none_of_another(make_graph: MakeGraph) -> None:
+    # An unaligned checkpoint: what the second one has taken in is in flight to the first one.
+    theirs = listed(2, Redistribution.BROADCAST)
+    metadata = saved(make_graph({"a": 2}), part("a", 0), part("a", 1, a=[theirs]))
+
+    found = restored(metadata, make_graph({"a": 2}))
+
+    assert [found["a", i].operators["a"].lists for i in range(2)] == [(), (theirs,)]
+
+
 def test_states_of_one_operator_are_dealt_out_apart(make_graph: MakeGraph) -> None:
     parts = [listed(2, name="x"), listed(2, Redistribution.UNION, "y")]
     metadata = saved(make_graph({"a": 1}), part("a", 0, a=parts))
