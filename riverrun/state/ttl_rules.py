@@ -72,7 +72,8 @@ class TtlRules:
             pairs = stored
         elif self._kind in MAPS:
             pairs = stored.values()
-        return min(time for _, time in pairs)
+        found: int = min(time for _, time in pairs)
+        return found
 
 
 class Swept(Protocol):

@@ -113,9 +113,7 @@ class HashMapBackend(KeyedStateBackend):
         changes = None
         if self._settings.incremental:
             taken = {name: table.take_changed() for name, table in self._tables.items()}
-            changes = self._history.freeze(checkpoint, taken)
-            if changes is not None and self._is_much(changes):
-                changes = None
+            changes = self._history.freeze(checkpoint, taken, self.entry_count())
         if changes is None:
             frozen = [table.freeze_all() for table in tables]
             self._prune(frozen)
@@ -198,9 +196,6 @@ class HashMapBackend(KeyedStateBackend):
             == (settings.first_group, settings.last_group)
             and all(part.shared for part in snapshot.parts)
         )
-
-    def _is_much(self, changes: dict[str, set[object]]) -> bool:
-        return 2 * sum(map(len, changes.values())) > self.entry_count()
 
     def _prune(self, tables: Sequence[FrozenTable]) -> None:
         for frozen in tables:

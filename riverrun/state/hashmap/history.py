@@ -2,7 +2,9 @@
 
 A snapshot is a base and the deltas after it. It may refer only to files of a checkpoint that is known to be
 complete: those of any other are deleted when it fails. So a delta holds everything that changed since
-the last complete checkpoint was taken, also what other checkpoints took meanwhile.
+that checkpoint was taken, also what other checkpoints took meanwhile. And when one checkpoint completes,
+the files of the one before are deleted unless it refers to them too; so while checkpoints are on their way,
+further ones build on the same files as they do, whichever of them completes first.
 """
 
 from __future__ import annotations
@@ -26,53 +28,76 @@ class History:
     """The snapshots of one backend that later ones may build on."""
 
     relied_on: tuple[KeyedPart, ...] | None = None
-    """The parts of the last complete checkpoint; None when the next snapshot must be a base."""
+    """The parts of a complete checkpoint; None when the next snapshot must be a base."""
+    _completed: tuple[int, tuple[KeyedPart, ...]] | None = None
+    """The last complete checkpoint, when it is not relied on yet."""
     _written: dict[int, tuple[KeyedPart, ...]] = field(default_factory=dict)
     _changes: dict[int, Changes] = field(default_factory=dict)
-    """What changed before each freeze and after the one before, since the complete checkpoint."""
+    """What changed before each freeze and after the one before, since the parts relied on."""
+    _open: dict[int, bool] = field(default_factory=dict)
+    """Checkpoints whose outcome is not known, and whether they are bases."""
     _renewed: int = -1
     """Checkpoints up to this one hold values in a form that must not be built on."""
 
-    def freeze(self, checkpoint: int, changes: Changes) -> dict[str, set[object]] | None:
-        """Take in what changed since the last freeze.
+    def freeze(
+        self, checkpoint: int, changes: Changes, entries: int
+    ) -> dict[str, set[object]] | None:
+        """Take in what changed since the last freeze; ``entries`` is how many there are in all.
 
         Returns:
             What a delta on the parts relied on must hold, or None when a base is due.
         """
+        if not self._open:
+            self._go_on()
         self._changes[checkpoint] = changes
-        if self.relied_on is None or _is_long(self.relied_on):
-            return None
         since: dict[str, set[object]] = {}
         for taken in self._changes.values():
             for name, addresses in taken.items():
                 since.setdefault(name, set()).update(addresses)
-        return since
+        changed = sum(map(len, since.values()))
+        is_base = (
+            self.relied_on is None
+            or _is_long(self.relied_on)
+            or changed > entries * _LARGEST_SHARE
+            or any(self._open.values())
+        )
+        self._open[checkpoint] = is_base
+        return None if is_base else since
 
     def wrote(self, checkpoint: int, parts: tuple[KeyedPart, ...]) -> None:
         """The snapshot of ``checkpoint`` consists of ``parts``; called from the writing thread."""
         self._written[checkpoint] = parts
 
     def completed(self, checkpoint: int) -> None:
-        """Its parts can be relied on from now on."""
+        """Its parts can be relied on; what was frozen before it cannot complete any more."""
         parts = self._written.get(checkpoint)
-        if parts is None:
-            return
-        if checkpoint > self._renewed:
-            self.relied_on = parts
-        # Removed one by one: the writing thread may add to the same dict.
-        for older in [number for number in list(self._written) if number <= checkpoint]:
-            del self._written[older]
-        for older in [number for number in self._changes if number <= checkpoint]:
-            del self._changes[older]
+        if parts is not None:
+            self._completed = (checkpoint, parts)
+        for known in [number for number in list(self._written) if number <= checkpoint]:
+            del self._written[known]
+        for known in [number for number in self._open if number <= checkpoint]:
+            del self._open[known]
 
     def aborted(self, checkpoint: int) -> None:
         """Its parts must not be relied on; what it took stays due."""
         self._written.pop(checkpoint, None)
+        self._open.pop(checkpoint, None)
 
     def renew(self) -> None:
         """Build on nothing that was frozen up to now."""
         self.relied_on = None
         self._renewed = max(self._changes, default=self._renewed)
+
+    def _go_on(self) -> None:
+        """Rely on the last complete checkpoint."""
+        if self._completed is None:
+            return
+        checkpoint, parts = self._completed
+        self._completed = None
+        if checkpoint > self._renewed:
+            self.relied_on = parts
+        for older in [number for number in self._changes if number <= checkpoint]:
+            del self._changes[older]
 
 
 def _is_long(parts: tuple[KeyedPart, ...]) -> bool:

@@ -91,49 +91,79 @@ BASE = part("base", 1000)
 
 def test_a_delta_holds_what_changed_since_the_last_complete_checkpoint() -> None:
     history = History()
-    assert history.freeze(1, {"a": {1}}) is None
+    assert history.freeze(1, {"a": {1}}, 100) is None
     history.wrote(1, (BASE,))
-    assert history.freeze(2, {"a": {2}}) is None
     history.completed(1)
-    assert history.freeze(3, {"a": {3}, "b": {1}}) == {"a": {2, 3}, "b": {1}}
+    assert history.freeze(2, {"a": {2}}, 100) == {"a": {2}}
+    assert history.freeze(3, {"a": {3}, "b": {1}}, 100) == {"a": {2, 3}, "b": {1}}
     history.aborted(2)
     history.wrote(3, (BASE, part("delta", 10)))
     history.completed(3)
+    assert history.freeze(4, {"a": {4}}, 100) == {"a": {4}}
     assert history.relied_on == (BASE, part("delta", 10))
-    assert history.freeze(4, {"a": {4}}) == {"a": {4}}
+
+
+def test_while_checkpoints_are_on_their_way_others_build_on_the_same_files() -> None:
+    history = History(relied_on=(BASE,))
+    assert history.freeze(1, {"a": {1}}, 100) == {"a": {1}}
+    assert history.freeze(2, {"a": {2}}, 100) == {"a": {1, 2}}
+    history.wrote(1, (BASE, part("delta", 10)))
+    history.completed(1)
+    assert history.freeze(3, {"a": {3}}, 100) == {"a": {1, 2, 3}}
+    assert history.relied_on == (BASE,)
+
+
+def test_while_a_base_is_on_its_way_nothing_is_built_on_the_one_before() -> None:
+    history = History()
+    assert history.freeze(1, {"a": {1}}, 100) is None
+    assert history.freeze(2, {"a": {2}}, 100) is None
+    history.wrote(1, (BASE,))
+    history.completed(1)
+    assert history.freeze(3, {"a": {3}}, 100) is None
+    history.aborted(2)
+    history.aborted(3)
+    assert history.freeze(4, {"a": {4}}, 100) == {"a": {2, 3, 4}}
+    assert history.relied_on == (BASE,)
+
+
+def test_many_changes_are_written_as_a_base() -> None:
+    history = History(relied_on=(BASE,))
+
+    assert history.freeze(1, {"a": set(range(51))}, 100) is None
 
 
 def test_a_checkpoint_that_was_never_written_is_not_relied_on() -> None:
     history = History()
-    history.freeze(1, {})
+    history.freeze(1, {}, 100)
     history.completed(1)
 
-    assert history.relied_on is None
+    assert history.freeze(2, {}, 100) is None
 
 
 def test_many_or_large_deltas_are_followed_by_a_base() -> None:
     history = History(relied_on=(BASE, *[part("delta", 1)] * 20))
-    assert history.freeze(1, {}) is None
+    assert history.freeze(1, {}, 100) is None
 
     history = History(relied_on=(BASE, part("delta", 501)))
-    assert history.freeze(1, {}) is None
+    assert history.freeze(1, {}, 100) is None
 
     history = History(relied_on=(BASE, part("delta", 499)))
-    assert history.freeze(1, {}) == {}
+    assert history.freeze(1, {}, 100) == {}
 
 
 def test_after_a_renewal_nothing_frozen_before_is_built_on() -> None:
     history = History(relied_on=(BASE,))
-    history.freeze(1, {})
+    history.freeze(1, {}, 100)
     history.wrote(1, (BASE,))
 
     history.renew()
     history.completed(1)
 
     assert history.relied_on is None
-    assert history.freeze(2, {}) is None
+    assert history.freeze(2, {}, 100) is None
     history.wrote(2, (part("base", 2000),))
     history.completed(2)
+    assert history.freeze(3, {}, 100) == {}
     assert history.relied_on == (part("base", 2000),)
 
 
