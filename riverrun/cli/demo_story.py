@@ -33,7 +33,10 @@ class Recovery:
 
 
 class Story:
-    """Looks at the job now and then, kills one of its processes once, and tells what changed."""
+    """Looks at the job now and then, kills one of its processes once, and tells what changed.
+
+    The times that it tells count from the first result.
+    """
 
     def __init__(
         self, client: JobClient, board: Scoreboard, console: Console, *, kills: bool
@@ -42,7 +45,6 @@ class Story:
         self._board = board
         self._console = console
         self._kills = kills
-        self._began = time.monotonic()
         self._victim: tuple[int, int] | None = None
         """Attempt and process id of the killed one."""
         self._killed_ns = 0
@@ -133,6 +135,7 @@ class Story:
         return (min(first) - self._killed_ns) / 1e9 if first else None
 
     def _tell(self, what: str) -> None:
+        now = time.monotonic()
         line = Table.grid(padding=(0, 2))
-        line.add_row(f"[dim]{time.monotonic() - self._began:5.1f} s[/]", what)
+        line.add_row(f"[dim]{now - (self._board.first_at or now):5.1f} s[/]", what)
         self._console.print(line)
