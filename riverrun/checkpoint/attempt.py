@@ -28,15 +28,12 @@ class Attempt:
         """With what a checkpoint says in the subtask's place."""
         self._input_over: set[SubtaskId] = set()
         self._leaving: set[SubtaskId] = set()
+        self.running: tuple[SubtaskId, ...] = plan.subtasks
+        """Those that take part in checkpoints."""
 
     def knows(self, task: SubtaskId) -> bool:
         """Whether the job has such a subtask."""
         return task in self._plan.producers
-
-    @property
-    def running(self) -> tuple[SubtaskId, ...]:
-        """Those that take part in checkpoints."""
-        return tuple(task for task in self._plan.subtasks if task not in self.finished)
 
     @property
     def input_over(self) -> frozenset[SubtaskId]:
@@ -75,6 +72,7 @@ class Attempt:
         self.finished[task] = SubtaskSnapshot(
             task.vertex.value, task.index, operators=kept, finished=True
         )
+        self.running = tuple(each for each in self.running if each != task)
 
     def finished_snapshots(self) -> tuple[SubtaskSnapshot, ...]:
         """What a checkpoint that begins now says of those that have finished."""

@@ -44,7 +44,7 @@ class LocalAttempt:
         self._report = report
         self.is_over = False
         """Whether its tasks are closed."""
-        self.pipeline = Pipeline(layers, self._host, place.rng)
+        self.pipeline = Pipeline(layers, self._host, place.rng, place.clock)
         self._hosts = {host.id: host for host in self.pipeline.hosts}
         self.ways = [way for host in self.pipeline.hosts for way in host.ways]
 

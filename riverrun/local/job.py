@@ -144,7 +144,7 @@ class LocalJob:
         if deadline is not None and deadline <= now:
             self._decide(ev.TimePassed())
         attempt = self.attempt
-        if attempt is not None and attempt.is_done():
+        if attempt is not None and attempt.pipeline.is_finished and attempt.is_done():
             self._finished(attempt)
 
     def wake_at(self) -> float | None:

@@ -7,12 +7,14 @@ are on their own ways (``riverrun.local.ways``) and arrive between turns.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
+from riverrun.core.clock import Clock
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
 from riverrun.local.task_host import TaskHost
 from riverrun.runtime.relay import Relay
@@ -21,6 +23,8 @@ from riverrun.runtime.task import Task, Turn
 _INBOX_FRAMES: Final = 16
 _FRAMES_AHEAD: Final = 4
 """How many frames a task takes in at most when it has nothing to work on."""
+
+_AWAKE: Final = -math.inf
 
 MakeHost: TypeAlias = Callable[[TaskDeployment], TaskHost]
 
@@ -42,15 +46,22 @@ class _Node:
         self.inbox: deque[bytes] = deque()
         self.pending: deque[tuple[int, bytes]] = deque()
         self.finished = False
+        self.sleeps_until = _AWAKE
+        """A task that had nothing to do need not be asked again before, unless something comes."""
 
 
 class Pipeline:
     """Every subtask of an attempt; ``step`` lets one of them take one turn."""
 
     def __init__(
-        self, layers: Sequence[Sequence[Deployment]], make_host: MakeHost, rng: random.Random
+        self,
+        layers: Sequence[Sequence[Deployment]],
+        make_host: MakeHost,
+        rng: random.Random,
+        clock: Clock,
     ) -> None:
         self._rng = rng
+        self._clock = clock
         self._nodes = [
             [_Node((number, place), _body(each, make_host)) for place, each in enumerate(row)]
             for number, row in enumerate(layers)
@@ -60,6 +71,8 @@ class Pipeline:
             node.body for row in self._nodes for node in row if isinstance(node.body, TaskHost)
         ]
         """Every task, in layer order."""
+        self.is_finished = False
+        """Whether every subtask has finished."""
         self.running: Deployment | None = None
         """Whose turn it is, or was when something was raised."""
 
@@ -67,11 +80,6 @@ class Pipeline:
     def tasks(self) -> list[Task]:
         """Every task, in layer order."""
         return [host.task for host in self.hosts]
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether every subtask has finished."""
-        return not self._live
 
     def open(self) -> None:
         """Open all tasks, consumers before producers."""
@@ -85,22 +93,27 @@ class Pipeline:
         if not live:
             return Step.FINISHED
         first = int(self._rng.random() * len(live))
+        now = self._clock.monotonic()
         for place in range(first - len(live), first):
             node = live[place]
+            if node.sleeps_until > now and not self._is_roused(node):
+                continue
             if self._run(node):
                 if node.finished:
                     live.remove(node)
+                    self.is_finished = not live
                 return Step.RAN
         return Step.IDLE
 
     def wake_at(self) -> float | None:
         """When somebody has something to do although nothing came, in monotonic milliseconds."""
         times = [
-            time
+            node.sleeps_until if node.sleeps_until > _AWAKE else _wake_at(node.body)
             for node in self._live
-            if isinstance(node.body, TaskHost) and (time := node.body.task.wake_at()) is not None
+            if isinstance(node.body, TaskHost)
         ]
-        return min(times, default=None)
+        first = min(times, default=math.inf)
+        return None if first == math.inf else first
 
     def unfinished(self) -> list[str]:
         """Names of the subtasks that have not finished."""
@@ -126,15 +139,23 @@ class Pipeline:
             return self._run_relay(node, node.body)
         return self._run_task(node, node.body)
 
+    def _is_roused(self, node: _Node) -> bool:
+        return bool(node.inbox) or (isinstance(node.body, TaskHost) and node.body.roused)
+
     def _run_task(self, node: _Node, host: TaskHost) -> bool:
         task = host.task
         received = self._receive(node, task)
         turn = host.turn()
-        node.pending.extend(task.outbox.take())
-        worked = received or turn is not Turn.IDLE or bool(node.pending)
+        if task.outbox.frames:
+            node.pending.extend(task.outbox.take())
         if turn is Turn.FINISHED:
             node.finished = self._hand_over(node)
-        return worked
+            return True
+        if received or turn is Turn.WORKED or node.pending:
+            node.sleeps_until = _AWAKE
+            return True
+        node.sleeps_until = _wake_at(host)
+        return False
 
     def _receive(self, node: _Node, task: Task) -> bool:
         """As on Spark: a task that has work takes no frame, one that has none takes a few."""
@@ -167,6 +188,11 @@ class Pipeline:
                 consumer.inbox.append(frame)
             pending.popleft()
         return True
+
+
+def _wake_at(host: TaskHost) -> float:
+    time = host.task.wake_at()
+    return math.inf if time is None else time
 
 
 def _body(deployment: Deployment, make_host: MakeHost) -> TaskHost | Relay:

@@ -68,6 +68,8 @@ class TaskHost:
         self._aborted: set[int] = set()
         self._said_input_over = files_of is None
         self._finished = False
+        self.roused = False
+        """Whether the task was told something since its last turn."""
 
     @property
     def deployment(self) -> TaskDeployment:
@@ -82,6 +84,7 @@ class TaskHost:
     def turn(self) -> Turn:
         """One turn of the task; what it made for others than its consumers goes on its way."""
         task = self.task
+        self.roused = False
         turn = task.turn()
         for run in task.client_runs.take():
             self.reports.put(run)
@@ -105,6 +108,7 @@ class TaskHost:
         return self.task.close()
 
     def _obey(self, order: Order) -> None:
+        self.roused = True
         match order:
             case TriggerCheckpoint(checkpoint, timestamp_ms, options):
                 self.task.trigger_checkpoint(checkpoint, timestamp_ms, options)

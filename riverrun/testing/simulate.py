@@ -7,8 +7,10 @@ strike when. So thousands of runs take a minute, no two are alike, and each can 
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,7 +71,7 @@ def simulate(
     """
     runs = steps = attempts = checkpoints = 0
     struck: Counter[FaultKind] = Counter()
-    with Experiment(build, faults, variety, check, config) as experiment:
+    with Experiment(build, faults, variety, check, config) as experiment, _little_garbage():
         for seed in seeds:
             schedule = experiment.schedule(seed)
             outcome = experiment.run(schedule)
@@ -106,6 +108,17 @@ def replay(
     if problem is not None:
         raise SimulationFailed(seed, problem, str(schedule), outcome.trace)
     return list(outcome.trace)
+
+
+@contextmanager
+def _little_garbage() -> Iterator[None]:
+    """Spare the garbage collector what was there before: a run makes much of its own."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _failed(experiment: Experiment, seed: int, problem: str) -> SimulationFailed:

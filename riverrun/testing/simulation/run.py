@@ -43,6 +43,7 @@ from riverrun.testing.simulation.trace import Trace
 _BEGAN_MS: Final = 1_600_000_000_000
 _JOB: Final = JobId("0" * 31 + "1")
 _MOST_STEPS: Final = 50_000
+_MOST_MASTERS: Final = 50
 _RETRY_MS: Final = 10.0
 _BESIDE: Final = 0.3
 """How likely it is that a step goes to what should be gone, while there is any of it."""
@@ -61,6 +62,7 @@ _REFUSALS: Final = {
     FaultKind.CUT_SHORT: StorageFault.PARTIAL,
     FaultKind.DONE_BUT_FAILED: StorageFault.ERROR_AFTER,
 }
+_ATOMIC: Final = ("/_metadata", *(f"/owner/{epoch}" for epoch in range(100)))
 _CHANGES: Final = frozenset({"write", "upload", "delete", "delete_folder"})
 """Operations of a store that can go half way, or further than reported."""
 
@@ -326,8 +328,11 @@ class Run:
     def _storage_fault(self, operation: StorageOperation) -> StorageFault:
         for fault in self._faults.operations.pop(operation.number + 1, ()):
             self._struck_by(fault, f": {operation.kind} {operation.location}")
-            changes = operation.kind in _CHANGES
-            return _REFUSALS[fault.kind] if changes else StorageFault.ERROR_BEFORE
+            wanted = _REFUSALS[fault.kind]
+            # A file that makes others count is there as a whole or not at all: that is what a store is.
+            atomic = wanted is StorageFault.PARTIAL and operation.location.endswith(_ATOMIC)
+            possible = operation.kind in _CHANGES and not atomic
+            return wanted if possible else StorageFault.ERROR_BEFORE
         return StorageFault.NONE
 
     def _struck_by(self, fault: Fault, remark: str = "") -> None:
@@ -343,7 +348,7 @@ class Run:
     def _new_master(self, *, resume: bool) -> LocalJob:
         while True:
             self._masters += 1
-            if self._masters > _MOST_STEPS // 100:
+            if self._masters > _MOST_MASTERS:
                 raise _Endless("no JobMaster could start")
             try:
                 return LocalJob(
