@@ -50,19 +50,12 @@ class History:
         if not self._open:
             self._go_on()
         self._changes[checkpoint] = changes
-        since: dict[str, set[object]] = {}
-        for taken in self._changes.values():
-            for name, addresses in taken.items():
-                since.setdefault(name, set()).update(addresses)
-        changed = sum(map(len, since.values()))
-        is_base = (
-            self.relied_on is None
-            or _is_long(self.relied_on)
-            or changed > entries * _LARGEST_SHARE
-            or any(self._open.values())
-        )
-        self._open[checkpoint] = is_base
-        return None if is_base else since
+        if self.relied_on is None or _is_long(self.relied_on) or any(self._open.values()):
+            since = None
+        else:
+            since = self._since(entries * _LARGEST_SHARE)
+        self._open[checkpoint] = since is None
+        return since
 
     def wrote(self, checkpoint: int, parts: tuple[KeyedPart, ...]) -> None:
         """The snapshot of ``checkpoint`` consists of ``parts``; called from the writing thread."""
@@ -87,6 +80,16 @@ class History:
         """Build on nothing that was frozen up to now."""
         self.relied_on = None
         self._renewed = max(self._changes, default=self._renewed)
+
+    def _since(self, most: float) -> dict[str, set[object]] | None:
+        """All changes since the parts relied on; None when they are more than ``most``."""
+        since: dict[str, set[object]] = {}
+        for taken in self._changes.values():
+            if sum(map(len, taken.values())) > most:
+                return None
+            for name, addresses in taken.items():
+                since.setdefault(name, set()).update(addresses)
+        return None if sum(map(len, since.values())) > most else since
 
     def _go_on(self) -> None:
         """Rely on the last complete checkpoint."""
