@@ -71,8 +71,8 @@ class Latest(KeyedProcessFunction):
         if not self._flows:
             self._flows = True
             self._note()
-        if self._latest.value() != value[1]:
-            self._latest.update(value[1])
+        latest = self._latest.value()
+        self._latest.update(value[1] if latest is None else max(latest + 1, value[1]))
         yield value
 
     def _note(self) -> None:

@@ -6,7 +6,8 @@
 * ``duration``: how long aligned checkpoints take while the sources run at full speed.
 * ``recovery``: a million keys; from SIGKILL of a worker until every keyed subtask has records again.
 
-All parts share one Spark session on this machine; checkpoints go to a temporary folder.
+All parts share one Spark session on this machine; checkpoints go to a temporary folder. Other options of
+the jobs can be set from outside: ``RIVERRUN_CONF='{"riverrun.mailbox.frames": "4"}'``.
 """
 
 import argparse
@@ -39,6 +40,7 @@ from riverrun.connectors.discard import DiscardingSink
 
 _INTERVAL_MS: Final = 1_000
 _OFTEN_MS: Final = 250
+_WARM_UP_MS: Final = 4_000
 _NEVER: Final = "1 d"
 """Checkpoints are on, and none of them comes by itself."""
 _CHANGED: Final = 0.01
@@ -146,17 +148,13 @@ def size(sizes: Sizes, backend: str, console: Console) -> Finding:
 
 def duration(sizes: Sizes, backend: str, console: Console) -> Finding:
     """Sources at full speed, a checkpoint four times a second; the first seconds do not count."""
-    warm_up_ms = 1_000 * min(5, sizes.seconds // 3)
     with tempfile.TemporaryDirectory() as folder:
         arguments = _arguments_of(backend, _OFTEN_MS, folder)
         client = _saturated(engine.configuration(arguments))
-        done = _watched(client, sizes.seconds)
+        counted = _watched(client, sizes.seconds)
         client.cancel().result()
-    from_then = min(each.trigger_timestamp for each in done) + warm_up_ms
-    counted = [each.totals for each in done if each.trigger_timestamp >= from_then]
-    took = sorted(float(each.end_to_end_duration) for each in counted)
-    aligned = max(each.alignment_buffered for each in counted)
-    console.print(f"  {len(took)} checkpoints, at most {aligned:,} bytes waited for barriers")
+    took = sorted(float(each.totals.end_to_end_duration) for each in counted)
+    _print_longest(max(counted, key=lambda each: each.totals.end_to_end_duration), console)
     p50, p99 = quantile(took, 0.5), quantile(took, 0.99)
     return Finding(
         "duration",
@@ -166,6 +164,21 @@ def duration(sizes: Sizes, backend: str, console: Console) -> Finding:
         p99 <= 1_000,  # noqa: PLR2004
         {"milliseconds": took},
     )
+
+
+def _print_longest(longest: CheckpointStatistics, console: Console) -> None:
+    """Where its time went, subtask by subtask."""
+    console.print(f"  the longest took {longest.totals.end_to_end_duration} ms:", highlight=False)
+    for task in longest.tasks.values():
+        for subtask in task.subtasks:
+            times = subtask.times
+            console.print(
+                f"    {task.vertex[:8]} {subtask.index}: barrier after {times.start_delay_ms:.0f} ms, "
+                f"alignment {times.alignment_ms:.0f} ms ({times.aligned_bytes:,} bytes), "
+                f"sync {times.sync_ms:.1f} ms, async {times.async_ms:.0f} ms, "
+                f"done after {subtask.end_to_end_duration} ms",
+                highlight=False,
+            )
 
 
 def _saturated(config: Mapping[str, Any]) -> JobClient:
@@ -179,19 +192,28 @@ def _saturated(config: Mapping[str, Any]) -> JobClient:
 
 
 def _watched(client: JobClient, seconds: int) -> list[CheckpointStatistics]:
-    """The completed checkpoints of the next seconds: read often, because the history is short."""
+    """The checkpoints triggered in so many seconds after the warm-up, which the first one begins.
+
+    Read often, because the history is short.
+    """
     done: dict[int, CheckpointStatistics] = {}
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and not client.get_job_execution_result().done():
+    end = _WARM_UP_MS + 1_000 * seconds
+    while not done or time.time() * 1000 < min(map(_triggered, done.values())) + end:
         time.sleep(2 * _OFTEN_MS / 1000)
+        if client.get_job_execution_result().done():
+            client.get_job_execution_result().result()
+            raise SystemExit("the job ended while its checkpoints were watched")
         for each in client.get_checkpoints().history:
             if each.status is CheckpointStatus.FAILED:
                 raise SystemExit(f"checkpoint {each.id} failed: {each.failure_message}")
             if each.status is CheckpointStatus.COMPLETED:
                 done[each.id] = each
-    if client.get_job_execution_result().done():
-        client.get_job_execution_result().result()
-    return list(done.values())
+    first = min(map(_triggered, done.values()))
+    return [each for each in done.values() if _triggered(each) >= first + _WARM_UP_MS]
+
+
+def _triggered(checkpoint: CheckpointStatistics) -> int:
+    return checkpoint.trigger_timestamp
 
 
 def recovery(sizes: Sizes, backend: str, console: Console) -> Finding:

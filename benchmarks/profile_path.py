@@ -156,6 +156,7 @@ def _reduce() -> ReduceOperator:
             ),
             value_type=None,
             checkpointing=False,
+            final_checkpoint=False,
         )
     )
     return operator
