@@ -68,6 +68,7 @@ class FunctionOperator(Operator):
             backend.key = key(value)
             yield value
         backend.key = NO_KEY
+        backend.records_passed(len(values))
 
 
 class MapOperator(FunctionOperator):

@@ -105,6 +105,7 @@ class ProcessOperator(FunctionOperator):
                 else:
                     append(item)
         backend.key = NO_KEY
+        backend.records_passed(len(values))
 
     def _process_timed(self, values: list[Any], timestamps: list[int], gathered: Gathered) -> None:
         context, process = self._context, self._process

@@ -39,6 +39,7 @@ class ReduceOperator(FunctionOperator):
             update(after)
             out.append(after)
         backend.key = NO_KEY
+        backend.records_passed(len(values))
         emit(out, timestamps)
 
 
