@@ -264,7 +264,7 @@ class CheckpointCoordinator:
         del self._pending[pending.id]
         self._statistics.failed(pending.id, why, now)
         if failure is not CheckpointFailure.ATTEMPT_ENDED:
-            self._tell(ev.TellAborted(pending.id, self._attempt.running))
+            self._tell(ev.TellAborted(pending.id, self._attempt.running, why))
         if pending.is_being_written:
             self._abandoned.add(pending.id)
         else:

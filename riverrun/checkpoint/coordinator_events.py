@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from riverrun.checkpoint.metadata import CheckpointMetadata
@@ -148,6 +148,8 @@ class TellAborted:
 
     checkpoint: int
     tasks: tuple[SubtaskId, ...]
+    reason: str = field(default="", compare=False)
+    """For people."""
 
 
 @dataclass(frozen=True, slots=True)
