@@ -56,7 +56,8 @@ class CacheBudget:
         if used > self._limit:
             used = self._make_room(used)
         free = (self._limit - used) // (2 * len(self._tables))
-        return max(min(int(free / (table.entry_bytes or 1)), _LONGEST_WAIT), _FIRST_LOOK)
+        changes = int(free / table.entry_bytes) if table.entry_bytes else 0
+        return max(min(changes, _LONGEST_WAIT), _FIRST_LOOK)
 
     def _used(self) -> int:
         return sum(table.estimate() for table in self._tables)
@@ -136,6 +137,10 @@ class CachedTable:
     def settled(self, address: Any) -> None:
         """``address`` was written; drop what need not be kept any more."""
 
+    @abstractmethod
+    def is_bare(self, cached: Any) -> bool:
+        """Whether a cached entry stands for nothing but itself."""
+
     def estimate(self) -> int:
         """About how many bytes the cache takes."""
         return int(self.entry_bytes * len(self.cache))
@@ -184,9 +189,10 @@ class CachedTable:
 
     def _loaded(self, address: Any) -> Any:
         found = self.load(address)
-        # Room is made before the entry is there: who loads it goes on to work with it.
+        # Room is made before the entry is there: who loads it goes on to work with it. What is not
+        # there is mostly about to be put there, and says little about the size of entries.
         self.left -= 1
-        if self.left < 0:
+        if self.left < 0 and (self.left < -_FIRST_LOOK or not self.is_bare(found)):
             self._sampled(address, found)
             self.left = self._budget.wait(self)
         self.cache[address] = found

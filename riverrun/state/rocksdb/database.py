@@ -27,7 +27,7 @@ def rocksdb_error(folder: Path, error: Exception) -> StorageError:
     """RocksDB's error about the database in ``folder``, as one of ours.
 
     >>> rocksdb_error(Path("/d"), Exception("Corruption: bad block in /d/000012.sst offset 3"))
-    FileCorrupt("/d/000012.sst: RocksDB cannot read it: Corruption: bad block in /d/000012.sst offset 3")
+    FileCorrupt('/d/000012.sst: RocksDB cannot read it: Corruption: bad block in /d/000012.sst offset 3')
     """
     said = str(error).strip()
     named = _FILE.findall(said)

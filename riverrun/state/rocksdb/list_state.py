@@ -98,6 +98,9 @@ class RocksDBListState(CachedTable, ListState[Any]):
         if not found.written:
             del self.cache[address]
 
+    def is_bare(self, cached: Any) -> bool:
+        return len(cached) == 0
+
     def estimate(self) -> int:
         return int(self.entry_bytes * self._elements) + _LIST_BYTES * len(self.cache)
 

@@ -164,6 +164,9 @@ class RocksDBMapState(CachedTable, MapState[Any, Any]):
         if not found.entries:
             del self.cache[address]
 
+    def is_bare(self, cached: Any) -> bool:
+        return len(cached) == 0
+
     def estimate(self) -> int:
         return int(self.entry_bytes * self._entries) + _MAP_BYTES * len(self.cache)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from riverrun.state.rocksdb.database import Database, after_prefix
 from riverrun.state.rocksdb.memory import MemoryPlan
 from riverrun.state.rocksdb.tuning import PREDEFINED_OPTIONS, database_options
 from riverrun.storage.storage import StorageError
+
+log = logging.getLogger(__name__)
 
 _BATCH_BYTES: Final = 1 << 20
 _FEW_ROWS: Final = 256
@@ -117,9 +120,13 @@ class Store:
     def close(self) -> None:
         """Close the database and remove its files."""
         self._batch = None
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        database, self._db = self._db, None
+        try:
+            if database is not None:
+                database.close()
+        except StorageError as error:
+            # RocksDB writes what it holds before it closes; nobody wants that any more.
+            log.warning("database closed after a failed write folder=%s: %s", self.folder, error)
         remove_folder(self.folder)
 
 

@@ -41,6 +41,9 @@ class SingleTable(CachedTable):
         if self.cache[address] is None:
             del self.cache[address]
 
+    def is_bare(self, cached: Any) -> bool:
+        return cached is None
+
     def replace(self, address: Any, stored: Any) -> None:
         """Put a stored value at an address; None removes it."""
         self.cache[address] = stored

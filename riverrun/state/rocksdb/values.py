@@ -31,6 +31,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from riverrun.serde.arrow_columns import Inexact
 from riverrun.serde.arrow_fields import (
     DataclassFields,
     Fields,
@@ -77,6 +78,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
 # Raised on the way to the plain form by values that have none, right or wrong.
 _NO_PLAIN_FORM: Final = (
+    Inexact,
     ValueError,
     TypeError,
     AttributeError,
