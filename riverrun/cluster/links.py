@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from riverrun.protocol.control import Down, Register, Up
+from riverrun.protocol.wire import Address
 
 
 class TaskLink(Protocol):
@@ -38,3 +39,17 @@ class JobGateway(Protocol):
 
     def closed(self, link: TaskLink, reason: str) -> None:
         """The connection is closed, by either end; nothing more comes from it."""
+
+
+class TaskServer(Protocol):
+    """Where tasks connect. Methods may be called from any thread but the server's own."""
+
+    @property
+    def address(self) -> Address:
+        """Where tasks reach this server."""
+
+    def add_job(self, job: str, secret: bytes, gateway: JobGateway) -> None:
+        """Let the tasks that know ``secret`` connect as tasks of ``job``."""
+
+    def remove_job(self, job: str) -> None:
+        """Let no task of ``job`` connect any more, drop those that are, and wait until they are gone."""

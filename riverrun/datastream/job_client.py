@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from riverrun.core.errors import Failure, JobCanceled, JobFailed
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
-from riverrun.graph.executor import RunningJob
+from riverrun.graph.executor import FailureRecord, RunningJob
 
 __all__ = ["CompletableFuture", "JobClient", "JobExecutionResult"]
 
@@ -126,6 +126,29 @@ class JobClient:
     def get_metrics(self) -> Mapping[str, Mapping[str, float]]:
         """The latest metrics: "<task name>.<subtask>[.<operator name>]" -> metric name -> value."""
         return self._job.metrics()
+
+    def get_failures(self) -> list[FailureRecord]:
+        """What went wrong so far, also what the job recovered from, oldest first."""
+        return list(self._job.failures())
+
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        """Take a checkpoint now, beside the periodic ones, and wait for it.
+
+        Args:
+            timeout: how many seconds to wait for it.
+
+        Returns:
+            Where the checkpoint is: what ``execution.state-recovery.path`` takes.
+
+        Raises:
+            CheckpointFailed: it did not come about, and why.
+            TimeoutError: it is not complete in time; it may be later.
+        """
+        return self._job.trigger_checkpoint(timeout)
+
+    def get_checkpoints(self) -> Any:
+        """Figures about the job's checkpoints, as in Flink's REST interface; None when it takes none."""
+        return self._job.checkpoints()
 
     def _has_ended(self) -> bool:
         return self._job.status().is_globally_terminal_state()

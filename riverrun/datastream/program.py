@@ -7,7 +7,6 @@ needs the other.
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import re
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Final, Protocol
 
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
-from riverrun.core.errors import ProgramError
+from riverrun.core.errors import ConfigError, ProgramError
 from riverrun.core.ids import JobId
 from riverrun.core.options import check_config
 from riverrun.datastream.compilation import CompiledProgram, compile_program
@@ -28,8 +27,6 @@ from riverrun.graph.executors import executor_for
 from riverrun.graph.specs import OperatorSpec
 from riverrun.graph.transformations import Transformation, Upstream
 from riverrun.serde.type_info import TypeInformation
-
-log = logging.getLogger(__name__)
 
 DEFAULT_JOB_NAME: Final = "riverrun job"
 _LOCAL_CORES: Final = re.compile(r"local\[(\d+)")
@@ -66,6 +63,7 @@ class Program:
         self._unexecuted = Unexecuted()
         self._side_outputs: dict[tuple[int, str], TypeInformation | None] = {}
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
+        self._used_job_id: str | None = None
 
     def add(
         self,
@@ -140,14 +138,15 @@ class Program:
         self._unexecuted.clear()
         compiled = self.compile()
         self._transformations.clear()
-        if options.CHECKPOINT_INTERVAL.get(self.config) is not None:
-            log.warning("checkpointing is set but this version takes no checkpoints yet")
         submission = JobSubmission(
-            job=JobId.random(),
+            job=self._job_id(),
             name=job_name or options.PIPELINE_NAME.get(self.config) or DEFAULT_JOB_NAME,
             graph=compiled.job_graph,
             config=self.config.to_dict(),
             client_handlers=compiled.client_handlers,
+            restore_from=options.RESTORE_PATH.get(self.config),
+            allow_non_restored=options.ALLOW_NON_RESTORED.get(self.config),
+            resume=options.RESUME.get(self.config),
         )
         return self._ensure_executor().submit(submission)
 
@@ -158,6 +157,24 @@ class Program:
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.close()
+
+    def _job_id(self) -> JobId:
+        """The id that the configuration sets, for one job; otherwise a new one."""
+        configured = options.JOB_ID.get(self.config)
+        if configured is None:
+            if options.RESUME.get(self.config):
+                raise ConfigError(
+                    f"option {options.RESUME.key!r}: is true, but no job is named; "
+                    f"set {options.JOB_ID.key!r} to the id of the job to go on with"
+                )
+            return JobId.random()
+        if self._used_job_id == configured:
+            raise ProgramError(
+                f"option {options.JOB_ID.key!r}: is {configured!r}, which a job of this program has "
+                f"already; a program whose job has a fixed id can run one job only"
+            )
+        self._used_job_id = configured
+        return JobId(configured)
 
     def _ensure_executor(self) -> JobExecutor:
         if self._executor is None:

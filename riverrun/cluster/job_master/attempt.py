@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, assert_never
 
-from riverrun.cluster.control_server import ControlServer
 from riverrun.cluster.delivery import ClientDelivery
 from riverrun.cluster.engine import ControlAccess, Engine
 from riverrun.cluster.heartbeats import HeartbeatWatch
@@ -32,7 +31,7 @@ from riverrun.cluster.job_master.job_time import JobTime
 from riverrun.cluster.job_master.reports import TaskReports
 from riverrun.cluster.job_master.tasks import TaskKey, TaskRecord, task_records
 from riverrun.cluster.job_master.timing import Timing
-from riverrun.cluster.links import TaskLink
+from riverrun.cluster.links import TaskLink, TaskServer
 from riverrun.core.errors import Failure, InternalError
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, JobId, SubtaskId
@@ -131,7 +130,7 @@ class JobResources:
     job: JobId
     name: str
     execution: ExecutionGraph
-    server: ControlServer
+    server: TaskServer
     delivery: ClientDelivery
     window_bytes: int
     timing: Timing
@@ -245,6 +244,10 @@ class JobAttempt:
         for member in self._members.values():
             if member.record.id in wanted:
                 member.link.send(message)
+
+    def fail(self, failure: Failure) -> None:
+        """End the attempt because of ``failure``."""
+        self.post(ev.CheckpointsFailed(failure))
 
     def abandon(self) -> None:
         """End as far as that is possible without the core, which is broken."""

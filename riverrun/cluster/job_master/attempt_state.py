@@ -141,6 +141,8 @@ class AttemptState:
             case ev.DeliveryFailed(failure):
                 self._delivery = _Delivery.CLOSED
                 self._suspect(failure, Weight.CAUSE, now)
+            case ev.CheckpointsFailed(failure):
+                self._suspect(failure, Weight.CAUSE, now)
             case ev.DeliveryDrained():
                 if self._delivery is _Delivery.DRAINING:
                     self._delivery = _Delivery.CLOSED

@@ -90,6 +90,13 @@ class DeliveryDrained:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointsFailed:
+    """More checkpoints failed than the job bears."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
 class TimePassed:
     """Nothing happened; a deadline may be due."""
 
@@ -106,5 +113,6 @@ Event: TypeAlias = (
     | CancelRequested
     | DeliveryFailed
     | DeliveryDrained
+    | CheckpointsFailed
     | TimePassed
 )

@@ -11,56 +11,57 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Final, Protocol, TypeAlias, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
-from riverrun.cluster.control_server import ControlServer
+from riverrun.checkpoint.statistics import CheckpointingStatistics
+from riverrun.cluster.checkpoint_place import CheckpointPlace
+from riverrun.cluster.checkpointing import Checkpointing, StoreAnswered
 from riverrun.cluster.delivery import ClientDelivery
 from riverrun.cluster.engine import Engine
+from riverrun.cluster.io_thread import IoThread
 from riverrun.cluster.job_master import events as attempt_events
 from riverrun.cluster.job_master import job_events as ev
 from riverrun.cluster.job_master import restart_strategy
 from riverrun.cluster.job_master.attempt import (
     AboutCheckpoints,
     AttemptNote,
-    AttemptPlan,
     JobAttempt,
     JobResources,
 )
 from riverrun.cluster.job_master.job_state import JobState
 from riverrun.cluster.job_master.job_time import JobTime
+from riverrun.cluster.job_master.preparation import Deploy, Preparation, PreparedAttempt
 from riverrun.cluster.job_master.timing import Timing
+from riverrun.cluster.links import TaskServer
+from riverrun.cluster.starting_point import DAMAGED, StartingPoint
 from riverrun.core.clock import Clock, SystemClock
-from riverrun.core.errors import CheckpointFailed, Failure
+from riverrun.core.errors import CheckpointFailed, Failure, InternalError
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, JobId, SubtaskId
 from riverrun.core.lifecycle import JobStatus
-from riverrun.core.options import COLLECT_WINDOW_BYTES
-from riverrun.graph.deployment import Deployment
+from riverrun.core.options import CHECKPOINT_INTERVAL, COLLECT_WINDOW_BYTES
 from riverrun.graph.execution_graph import ExecutionGraph
 from riverrun.graph.executor import FailureRecord, JobSubmission
-from riverrun.protocol.snapshots import TaskRestore
+from riverrun.storage.storage import Storage
 
 log = logging.getLogger(__name__)
 
 _HANDLER_PATIENCE_S: Final = 1.0
 """How long the end of a job waits for a client handler that does not return."""
+_DAMAGE: Final = frozenset(kind.__qualname__ for kind in DAMAGED)
+_STORE_PATIENCE_S: Final = 5.0
+"""How long the end of a job waits for the store, each time that it has to."""
 
-_Note: TypeAlias = AttemptNote | ev.JobEvent
+
+@dataclass(frozen=True, slots=True)
+class _CheckpointWanted:
+    wish: Future[str]
 
 
-class Deploy(Protocol):
-    """Makes what the engine runs: ``graph.deploy.deployments`` of the job's plan."""
-
-    def __call__(
-        self,
-        *,
-        attempt: Attempt,
-        restore: Mapping[SubtaskId, TaskRestore],
-        checkpoint_folder: str | None,
-    ) -> Sequence[Sequence[Deployment]]:
-        """One tuple per layer, in which the index is the partition."""
+_Note: TypeAlias = AttemptNote | ev.JobEvent | PreparedAttempt | _CheckpointWanted | StoreAnswered
 
 
 class JobMaster:
@@ -73,21 +74,25 @@ class JobMaster:
         server: serves the tasks' connections; must be started, and outlives the job.
         clock: for runtimes, deadlines and timestamps.
         timing: instead of what the configuration says.
+        place: where the checkpoints go; ``None`` for a job that takes none. Removed at the end if
+            it is a temporary one.
+        storage: holds ``place``, instead of the one that its location names.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (its parts, each by its name)
         self,
         submission: JobSubmission,
         deploy: Deploy,
         *,
         engines: Callable[[], Engine],
-        server: ControlServer,
+        server: TaskServer,
         clock: Clock | None = None,
         timing: Timing | None = None,
+        place: CheckpointPlace | None = None,
+        storage: Storage | None = None,
     ) -> None:
         self._submission = submission
-        self._deploy = deploy
-        self._engines = engines
+        self._place = place
         self._clock = clock or SystemClock()
         self._time = JobTime(self._clock)
         self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
@@ -112,6 +117,14 @@ class JobMaster:
             time=self._time,
             post=self._notes.put,
         )
+        self._preparation = Preparation(submission, deploy, engines, place, storage)
+        self._io = IoThread(f"riverrun-store-{submission.job}")
+        self._checkpointing: Checkpointing | None = None
+        self._prepared: PreparedAttempt | None = None
+        self._start = StartingPoint()
+        self._is_up = False
+        """Whether every task of the attempt has run."""
+        self._doubtful: set[int] = set()
         self._attempt: JobAttempt | None = None
         self._thread = threading.Thread(
             target=self._run, name=f"riverrun-job-master-{submission.job}", daemon=True
@@ -122,6 +135,8 @@ class JobMaster:
         self._failures: tuple[FailureRecord, ...] = ()
         self._began: float | None = None
         self._ended: float | None = None
+        self._is_deaf = False
+        """Whether nobody reads the notes any more."""
         self._over = threading.Event()
 
     @property
@@ -197,22 +212,39 @@ class JobMaster:
         return {} if attempt is None else attempt.reports.accumulators()
 
     def trigger_checkpoint(self, timeout: float | None = None) -> str:
-        del timeout
-        raise CheckpointFailed(f"job {self.name!r}: takes no checkpoints")
+        if self._preparation.store is None:
+            raise CheckpointFailed(
+                f"job {self.name!r}: takes no checkpoints; set {CHECKPOINT_INTERVAL.key!r}"
+            )
+        wish: Future[str] = Future()
+        with self._lock:
+            if self._is_deaf:
+                raise CheckpointFailed(f"job {self.name!r}: has ended")
+            self._notes.put(_CheckpointWanted(wish))
+        return wish.result(timeout)
 
-    def checkpoints(self) -> Any:
-        return None
+    def checkpoints(self) -> CheckpointingStatistics | None:
+        checkpointing = self._checkpointing
+        return None if checkpointing is None else checkpointing.statistics()
 
     # what the attempt says, on the job's thread
 
     def attempt_moved(self, status: JobStatus) -> None:
+        if status in (JobStatus.FAILING, JobStatus.CANCELLING):
+            self._end_checkpoints(f"the job is {status.value}")
         self._decide(ev.AttemptMoved(status))
+        self._note_that_all_run()
 
     def cause_settled(self, failure: Failure) -> None:
+        checkpoint = self._start.checkpoint
+        if failure.type_name in _DAMAGE and checkpoint is not None and not self._is_up:
+            # Found by a task in what it read; the next attempt tries an older checkpoint.
+            self._doubtful.add(checkpoint.id)
         self._decide(ev.CauseSettled(failure))
 
     def values_due(self, status: JobStatus) -> None:
         if status is JobStatus.RUNNING:
+            self._end_checkpoints("the job has finished")
             self._decide(ev.WorkDone())
         elif self._state.will_restart:
             # What waits is delivered while the next attempt runs.
@@ -221,7 +253,9 @@ class JobMaster:
         self._delivery.drain()
 
     def heard(self, task: SubtaskId, message: AboutCheckpoints) -> None:
-        log.debug("nobody coordinates checkpoints task=%s message=%s", task, message)
+        if self._checkpointing is not None:
+            self._checkpointing.heard(task, message)
+        self._note_that_all_run()
 
     def attempt_over(self, status: JobStatus, failure: Failure | None) -> None:
         self._decide(ev.AttemptOver(status, failure))
@@ -232,7 +266,9 @@ class JobMaster:
         try:
             while not self._over.is_set():
                 self._take(self._next_note())
-                self._look()
+                # The end may come with either: nothing may be waited for after it.
+                if not self._over.is_set():
+                    self._look()
         except Exception as e:
             log.exception("job master broke job=%s", self.job_id)
             self._collapse(e)
@@ -241,6 +277,8 @@ class JobMaster:
         deadlines = [self._state.deadline()]
         if self._attempt is not None and not self._attempt.is_over:
             deadlines.append(self._attempt.deadline())
+        if self._checkpointing is not None:
+            deadlines.append(self._checkpointing.deadline())
         due = min((deadline for deadline in deadlines if deadline is not None), default=None)
         timeout = None if due is None else max(0.0, (due - self._time.now()) / 1000)
         try:
@@ -257,15 +295,39 @@ class JobMaster:
                 self._decide(note)
                 if self._attempt is not None:
                     self._attempt.post(attempt_events.DeliveryFailed(failure))
+            case PreparedAttempt():
+                self._prepared = note
+                self._decide(ev.AttemptPrepared())
+            case _CheckpointWanted(wish):
+                if self._checkpointing is not None:
+                    self._checkpointing.request(wish)
+            case StoreAnswered():
+                if self._checkpointing is not None:
+                    self._checkpointing.take_answers()
             case _:
                 self._decide(note)
 
     def _look(self) -> None:
+        """Do what is due by now."""
         deadline = self._state.deadline()
         if deadline is not None and self._time.now() >= deadline:
             self._decide(ev.TimePassed())
         if self._attempt is not None and not self._attempt.is_over:
             self._attempt.look()
+        if self._checkpointing is not None:
+            self._checkpointing.look()
+
+    def _note_that_all_run(self) -> None:
+        attempt = self._attempt
+        if (
+            not self._is_up
+            and attempt is not None
+            and attempt.status is JobStatus.RUNNING
+            and self.execution.all_running_or_finished()
+        ):
+            self._is_up = True
+            if self._checkpointing is not None:
+                self._checkpointing.running()
 
     def _decide(self, event: ev.JobEvent) -> None:
         before = self._state.status
@@ -290,10 +352,10 @@ class JobMaster:
                     self._attempt.post(attempt_events.CancelRequested())
             case ev.AwaitRoom():
                 self._delivery.when_room(lambda: self._notes.put(ev.RoomThere()))
-            case ev.PrepareAttempt(_):
-                self._notes.put(ev.AttemptPrepared())
-            case ev.StartAttempt(number):
-                self._next_attempt(number)
+            case ev.PrepareAttempt(number):
+                self._prepare(number)
+            case ev.StartAttempt():
+                self._next_attempt()
             case ev.EndJob(status, failure):
                 self._finish(status, failure)
             case _:
@@ -302,26 +364,52 @@ class JobMaster:
     def _first_attempt(self) -> JobAttempt:
         """The first attempt, before there is another thread."""
         try:
-            attempt = self._open(Attempt(0))
+            first = self._preparation.first()
+            if self._preparation.store is not None:
+                self._checkpointing = Checkpointing(
+                    self._submission,
+                    self._preparation.store,
+                    first,
+                    io=self._io,
+                    now=self._time.now,
+                    wake=self._notes.put,
+                )
+            return self._open(self._preparation.attempt(Attempt(0), first.point))
         except BaseException as e:
             self._decide(ev.StartRefused(failure_of(e)))
             raise
-        return attempt
 
-    def _next_attempt(self, number: Attempt) -> None:
-        self._resources.execution.restart(number, self._time.millis())
-        attempt = self._open(number)
+    def _prepare(self, number: Attempt) -> None:
+        retained = () if self._checkpointing is None else self._checkpointing.retained
+        doubtful = frozenset(self._doubtful)
+        preparation = self._preparation
+        self._io.run(lambda: self._notes.put(preparation.next(number, retained, doubtful)))
+
+    def _next_attempt(self) -> None:
+        prepared, self._prepared = self._prepared, None
+        if prepared is None:
+            raise InternalError(f"job {self.name!r}: told to start an attempt that is not prepared")
+        self._resources.execution.restart(prepared.plan.number, self._time.millis())
+        attempt = self._open(prepared)
         try:
             attempt.run_engine()
         except Exception as e:  # noqa: BLE001  (the engine's edge: it becomes the attempt's failure)
             attempt.post(attempt_events.EngineEnded(failure_of(e)))
 
-    def _open(self, number: Attempt) -> JobAttempt:
-        layers = self._deploy(attempt=number, restore={}, checkpoint_folder=None)
-        plan = AttemptPlan(number, layers, self._engines())
-        self._attempt = JobAttempt(plan, self._resources, self)
-        self._attempt.open()
-        return self._attempt
+    def _open(self, prepared: PreparedAttempt) -> JobAttempt:
+        attempt = JobAttempt(prepared.plan, self._resources, self)
+        self._attempt, self._start, self._is_up = attempt, prepared.start, False
+        for remark in prepared.start.remarks:
+            self._decide(ev.Remarked(remark))
+        if self._checkpointing is not None:
+            self._checkpointing.begin(attempt, prepared.start)
+            self._checkpointing.delete_later(prepared.start.leftovers)
+        attempt.open()
+        return attempt
+
+    def _end_checkpoints(self, why: str) -> None:
+        if self._checkpointing is not None:
+            self._checkpointing.ended(why)
 
     def _drained(self) -> None:
         attempt = self._attempt
@@ -332,14 +420,35 @@ class JobMaster:
         if status is JobStatus.FAILED:
             self._delivery.settle(self._resources.timing.drain_grace_ms / 1000)
         self._delivery.close(_HANDLER_PATIENCE_S)
+        self._release_store(status)
         self._ended = self._clock.monotonic()
         with self._lock:
+            self._is_deaf = True
             self._failure = failure
             self._seen_status = status
+        self._refuse_wishes()
         self._over.set()
+
+    def _release_store(self, status: JobStatus) -> None:
+        if self._submission.resume and JobStatus.RUNNING not in self._state.story:
+            # It could not even begin, so it is not over: its checkpoints are for the next try.
+            status = JobStatus.SUSPENDED
+        if self._checkpointing is not None:
+            self._checkpointing.end(status, _STORE_PATIENCE_S)
+        self._io.close(_STORE_PATIENCE_S)
+        if self._place is not None:
+            self._place.remove()
+
+    def _refuse_wishes(self) -> None:
+        """Answer those who asked for a checkpoint when it was too late to hear them."""
+        while not self._notes.empty():
+            note = self._notes.get()
+            if isinstance(note, _CheckpointWanted):
+                note.wish.set_exception(CheckpointFailed(f"job {self.name!r}: has ended"))
 
     def _collapse(self, error: Exception) -> None:
         """A core itself broke: end the job as far as that is possible without it."""
         if self._attempt is not None and not self._attempt.is_over:
             self._attempt.abandon()
+        self._checkpointing = None
         self._finish(JobStatus.FAILED, failure_of(error))

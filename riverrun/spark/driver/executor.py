@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from riverrun.cluster.checkpoint_place import checkpoint_place
 from riverrun.cluster.control_server import ControlServer, ServerSettings
 from riverrun.cluster.job_master.master import JobMaster
 from riverrun.core import options
@@ -56,11 +57,15 @@ class SparkExecutor:
             name=submission.name,
             config=submission.config,
         )
+        place = checkpoint_place(submission, one_machine=self._handle.jvm.is_local())
+        if place is not None and place.temporary is not None:
+            self._handle.jvm.delete_at_exit(place.temporary)  # also when this process is killed
         job = JobMaster(
             submission,
             deploy,
             engines=partial(self._engine, submission),
             server=self._ensure_server(),
+            place=place,
         )
         with self._lock:
             self._jobs = [each for each in self._jobs if not each.status().is_terminal_state()]

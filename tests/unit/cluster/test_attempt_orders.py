@@ -43,6 +43,7 @@ facts = st.one_of(
     st.builds(ev.EngineEnded, st.none() | failures),
     st.just(ev.CancelRequested()),
     st.builds(ev.DeliveryFailed, failures),
+    st.builds(ev.CheckpointsFailed, failures),
     st.just(ev.DeliveryDrained()),
     st.just(ev.TimePassed()),
 )
@@ -146,9 +147,11 @@ def test_the_first_cause_that_is_reported_before_the_search_ends_wins(
         )
         handled = play.step(fact, wait)
         match fact:
-            case ev.TaskFailureReported(
-                _, failure, FailureOrigin.USER | FailureOrigin.SYSTEM
-            ) | ev.DeliveryFailed(failure) if searching and handled:
+            case (
+                ev.TaskFailureReported(_, failure, FailureOrigin.USER | FailureOrigin.SYSTEM)
+                | ev.DeliveryFailed(failure)
+                | ev.CheckpointsFailed(failure)
+            ) if searching and handled:
                 first = failure
         if first is not None:
             assert play.state.failure == first

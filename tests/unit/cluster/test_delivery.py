@@ -51,8 +51,8 @@ class Watched:
         return self.reports.get(timeout=PATIENCE)
 
 
-def run(sequence: int, *values: Any, operator: str = "op") -> ClientRun:
-    return ClientRun(operator, sequence, pickle.dumps(list(values)), len(values))
+def run(sequence: int, *values: Any, operator: str = "op", commit: str | None = None) -> ClientRun:
+    return ClientRun(operator, sequence, pickle.dumps(list(values)), len(values), commit)
 
 
 def test_runs_reach_their_handlers_in_order_and_are_credited(link: FakeLink) -> None:
@@ -183,3 +183,131 @@ def test_a_missing_run_is_caught(link: FakeLink) -> None:
 def test_values_for_nobody_are_caught(link: FakeLink) -> None:
     with pytest.raises(InternalError, match="'other' sent values to the client, which has no"):
         Watched({}).delivery.offer(link, 0, run(0, 1, operator="other"))
+
+
+def collected(window_bytes: int = 10_000) -> tuple[list[Any], Watched]:
+    seen: list[Any] = []
+    return seen, Watched({"op": lambda _, values: seen.extend(values)}, window_bytes)
+
+
+def test_a_committed_run_is_delivered_once_and_credited_each_time() -> None:
+    seen, watched = collected()
+    before, after = FakeLink(), FakeLink()
+    watched.delivery.offer(before, 0, run(0, "a", commit="1-0-0"))
+    watched.delivery.offer(before, 0, run(1, "b", commit="1-0-1"))
+
+    again = run(0, "a", commit="1-0-0")
+    watched.delivery.offer(after, 0, again)
+    watched.delivery.offer(after, 0, run(1, "c", commit="2-0-0"))
+    watched.delivery.drain()
+
+    assert watched.next_report() == "drained"
+    assert seen == ["a", "b", "c"]
+    assert Credit("op", len(again.payload)) in after.sent
+    assert len(after.sent) == 2
+
+
+def test_a_run_without_a_commit_is_delivered_as_often_as_it_is_sent() -> None:
+    seen, watched = collected()
+
+    for link in (FakeLink(), FakeLink()):
+        watched.delivery.offer(link, 0, run(0, "a"))
+    watched.delivery.drain()
+
+    assert watched.next_report() == "drained"
+    assert seen == ["a", "a"]
+
+
+def test_operators_have_their_own_commits() -> None:
+    seen: list[str] = []
+    handlers: dict[str, ClientHandler] = {
+        name: lambda _, values: seen.extend(values) for name in ("a", "b")
+    }
+    watched = Watched(handlers, 10_000)
+
+    for name in handlers:
+        watched.delivery.offer(FakeLink(), 0, run(0, name, operator=name, commit="1-0-0"))
+    watched.delivery.drain()
+
+    assert watched.next_report() == "drained"
+    assert seen == ["a", "b"]
+
+
+def test_only_the_newest_commits_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("riverrun.cluster.delivery.REMEMBERED_COMMITS", 3)
+    seen, watched = collected()
+    link = FakeLink()
+    for n in range(5):
+        watched.delivery.offer(link, 0, run(n, n, commit=str(n)))
+
+    for sequence, n in enumerate((4, 3, 2, 0), 5):
+        watched.delivery.offer(link, 0, run(sequence, n, commit=str(n)))
+    watched.delivery.drain()
+
+    assert watched.next_report() == "drained"
+    assert seen == [0, 1, 2, 3, 4, 0]
+
+
+def test_a_new_connection_counts_its_runs_and_its_window_anew() -> None:
+    stuck = threading.Event()
+
+    def handler(subtask: int, values: Sequence[Any]) -> None:
+        stuck.wait(PATIENCE)
+
+    watched = Watched({"op": handler})
+    first = FakeLink()
+    watched.delivery.offer(first, 0, run(0, "x" * 200))
+    watched.delivery.forget(first)
+
+    watched.delivery.offer(FakeLink(), 0, run(0, "x" * 200))
+
+    stuck.set()
+    watched.delivery.drain()
+    assert watched.next_report() == "drained"
+    assert first.sent == [Credit("op", len(run(0, "x" * 200).payload))]
+
+
+def test_room_is_there_when_little_waits() -> None:
+    entered, go_on = threading.Event(), threading.Event()
+    room: queue.Queue[str] = queue.Queue()
+
+    def handler(subtask: int, values: Sequence[Any]) -> None:
+        entered.set()
+        go_on.wait(PATIENCE)
+
+    watched = Watched({"op": handler}, window_bytes=100)
+    watched.delivery.when_room(lambda: room.put("nothing waits"))
+    assert room.get(timeout=PATIENCE) == "nothing waits"
+    watched.delivery.offer(FakeLink(), 0, run(0, "x" * 200))
+    assert entered.wait(PATIENCE)
+
+    watched.delivery.when_room(lambda: room.put("taken"))
+
+    assert room.empty()
+    go_on.set()
+    assert room.get(timeout=PATIENCE) == "taken"
+    watched.delivery.close(PATIENCE)
+
+
+def test_settling_delivers_what_waits_and_ends() -> None:
+    seen, watched = collected()
+    watched.delivery.offer(FakeLink(), 0, run(0, "a"))
+
+    watched.delivery.settle(PATIENCE)
+    watched.delivery.offer(FakeLink(), 0, run(0, "b"))
+    watched.delivery.settle(PATIENCE)
+
+    assert seen == ["a"]
+
+
+def test_a_failed_handler_is_never_worth_another_attempt(link: FakeLink) -> None:
+    def handler(subtask: int, values: Sequence[Any]) -> None:
+        raise ValueError("no")
+
+    watched = Watched({"op": handler})
+    watched.delivery.offer(link, 0, run(0, 1))
+
+    failure = watched.next_report()
+
+    assert isinstance(failure, Failure)
+    assert not failure.retryable

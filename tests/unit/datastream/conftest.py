@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from riverrun.core.errors import Failure
-from riverrun.core.ids import JobId
+from riverrun.core.ids import Attempt, JobId, Millis
 from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.environment import StreamExecutionEnvironment
-from riverrun.graph.executor import JobExecutor, JobSubmission
+from riverrun.graph.executor import FailureRecord, JobExecutor, JobSubmission
 
 
 class FakeJob:
@@ -65,6 +65,15 @@ class FakeJob:
 
     def accumulators(self) -> Mapping[str, Any]:
         return {"seen": 3}
+
+    def failures(self) -> Sequence[FailureRecord]:
+        return [FailureRecord(Millis(7), Failure("ValueError", "boom"), Attempt(0), "Map")]
+
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        return f"/checkpoints/chk-1 within {timeout}"
+
+    def checkpoints(self) -> str:
+        return "figures"
 
 
 class FakeEngine:

@@ -366,15 +366,57 @@ def test_jars_are_accepted_and_said_to_be_unused(
     assert "jars are not used" in caplog.text
 
 
-def test_checkpointing_is_said_to_come_later(
-    env: StreamExecutionEnvironment, engine: FakeEngine, caplog: pytest.LogCaptureFixture
+def test_where_a_job_starts_from_is_part_of_its_submission(
+    env: StreamExecutionEnvironment, engine: FakeEngine
 ) -> None:
-    env.enable_checkpointing(100).from_collection([1]).print()
-    with caplog.at_level(logging.WARNING):
+    env.configure(
+        {
+            "execution.savepoint.path": "/checkpoints/chk-7",
+            "execution.state-recovery.ignore-unclaimed-state": "true",
+            "riverrun.job-id": "0123456789abcdef" * 2,
+            "riverrun.resume": "true",
+        }
+    )
+    env.from_collection([1]).print()
+    env.execute()
+
+    assert str(engine.last.job) == "0123456789abcdef" * 2
+    assert engine.last.restore_from == "/checkpoints/chk-7"
+    assert engine.last.allow_non_restored
+    assert engine.last.resume
+
+
+def test_a_fixed_job_id_is_for_one_job(env: StreamExecutionEnvironment, engine: FakeEngine) -> None:
+    env.configure({"riverrun.job-id": "ab" * 16})
+    env.from_collection([1]).print()
+    env.execute()
+    env.from_collection([1]).print()
+
+    with pytest.raises(ProgramError, match="a program whose job has a fixed id can run one job"):
+        env.execute()
+    assert len(engine.jobs) == 1
+
+
+def test_resuming_needs_the_id_of_a_job(env: StreamExecutionEnvironment) -> None:
+    env.configure({"riverrun.resume": "true"})
+    env.from_collection([1]).print()
+
+    with pytest.raises(ConfigError, match=r"set 'riverrun\.job-id'"):
         env.execute()
 
-    assert "no checkpoints yet" in caplog.text
-    assert len(engine.jobs) == 1
+
+def test_a_job_client_shows_failures_and_checkpoints(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1]).print()
+    client = env.execute_async()
+
+    assert [record.failure.message for record in client.get_failures()] == ["boom"]
+    assert client.trigger_checkpoint(5) == "/checkpoints/chk-1 within 5"
+    assert client.get_checkpoints() == "figures"
+
+
+def test_a_job_id_has_thirty_two_characters(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(ConfigError, match="expected 32 lower-case hexadecimal characters"):
+        env.configure({"riverrun.job-id": "mine"})
 
 
 def test_a_group_cannot_have_two_sets_of_resources(env: StreamExecutionEnvironment) -> None:

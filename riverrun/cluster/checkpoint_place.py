@@ -1,0 +1,64 @@
+"""Where the checkpoints of a job go."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from riverrun.checkpoint.settings import CheckpointSettings
+from riverrun.core import options
+from riverrun.core.errors import ConfigError
+from riverrun.graph.executor import JobSubmission
+from riverrun.storage.open import absolute_location
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPlace:
+    """A folder in which each job has a folder of its own."""
+
+    root: str
+    """Full location, as ``Storage`` takes it."""
+    temporary: Path | None = None
+    """What to remove at the end of the job, whatever it holds."""
+
+    def remove(self) -> None:
+        """Remove what is only there for this job's own use."""
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+def checkpoint_place(submission: JobSubmission, *, one_machine: bool) -> CheckpointPlace | None:
+    """The place that the job's configuration asks for; ``None`` for a job that takes no checkpoints.
+
+    A job without a configured folder uses a temporary one, which only tasks on this machine see.
+
+    Raises:
+        ConfigError: such a job, when it does not run on ``one_machine``; one that shall be resumed; a relative
+            folder; settings of checkpoints that contradict each other.
+    """
+    config = submission.config
+    root = options.CHECKPOINT_DIR.get(config)
+    in_memory = options.CHECKPOINT_STORAGE.get(config) == "jobmanager"
+    if not CheckpointSettings.of(config).enabled:
+        _check_resume(submission, "it takes no checkpoints", options.CHECKPOINT_INTERVAL.key)
+        return None
+    if root is not None and not in_memory:
+        return CheckpointPlace(absolute_location(root))
+    _check_resume(submission, "its checkpoints have no lasting place", options.CHECKPOINT_DIR.key)
+    if not one_machine:
+        raise ConfigError(
+            f"option {options.CHECKPOINT_DIR.key!r}: is not set; the tasks of this job run on several "
+            f"machines: set it to a folder that all of them reach, such as 's3://bucket/checkpoints'"
+        )
+    temporary = Path(tempfile.mkdtemp(prefix="riverrun-checkpoints-"))
+    return CheckpointPlace(str(temporary), temporary)
+
+
+def _check_resume(submission: JobSubmission, why: str, missing: str) -> None:
+    if submission.resume:
+        raise ConfigError(
+            f"job {submission.name!r}: shall go on from its latest checkpoint "
+            f"({options.RESUME.key!r}), but {why}; set {missing!r} as it was"
+        )

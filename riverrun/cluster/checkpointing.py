@@ -1,0 +1,333 @@
+"""The shell around the checkpoint coordinator: messages become facts, decisions become messages and files.
+
+Everything here runs on the job's thread, except what ``statistics`` and ``IoThread`` say. The store is
+only ever touched on the job's I/O thread, so that neither heartbeats nor a cancellation wait for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import metadata
+from itertools import count
+from typing import Final, Protocol, TypeAlias, assert_never
+
+from riverrun.checkpoint import coordinator_events as ev
+from riverrun.checkpoint.completed import CompletedCheckpoint
+from riverrun.checkpoint.coordinator import CheckpointCoordinator
+from riverrun.checkpoint.layout import METADATA, metadata_location
+from riverrun.checkpoint.owner import JobTakenOver
+from riverrun.checkpoint.plan import CheckpointPlan
+from riverrun.checkpoint.retention import survives
+from riverrun.checkpoint.settings import CheckpointSettings
+from riverrun.checkpoint.shared_files import SharedFiles
+from riverrun.checkpoint.statistics import CheckpointingStatistics
+from riverrun.checkpoint.store import CheckpointStore
+from riverrun.cluster.io_thread import IoThread
+from riverrun.cluster.starting_point import FirstStart, StartingPoint
+from riverrun.core import options
+from riverrun.core.errors import CheckpointFailed, Failure
+from riverrun.core.exception_facts import failure_of
+from riverrun.core.ids import SubtaskId
+from riverrun.core.lifecycle import JobStatus, TaskStatus
+from riverrun.graph.executor import JobSubmission
+from riverrun.protocol.barriers import encode_options
+from riverrun.protocol.control import (
+    CheckpointAborted,
+    CheckpointAcknowledged,
+    CheckpointCompleted,
+    CheckpointDeclined,
+    Down,
+    InputOver,
+    StatusChanged,
+    TriggerCheckpoint,
+)
+from riverrun.storage.storage import StorageError
+
+log = logging.getLogger(__name__)
+
+_UNDELETED: Final = 100_000
+"""How many files that could not be deleted are remembered for another try."""
+
+
+class Tasks(Protocol):
+    """The tasks of the current attempt."""
+
+    def tell(self, tasks: tuple[SubtaskId, ...], message: Down) -> None:
+        """Send ``message`` to these, as far as they are connected."""
+
+    def fail(self, failure: Failure) -> None:
+        """End the attempt because of ``failure``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenOver:
+    checkpoint: int
+    failure: Failure
+
+
+_Answer: TypeAlias = ev.CoordinatorEvent | _TakenOver
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAnswered:
+    """The store has done something: ``Checkpointing.take_answers`` is due."""
+
+
+class Checkpointing:
+    """The checkpoints of one job, over all its attempts.
+
+    Args:
+        submission: the job.
+        store: holds its checkpoints, and is claimed.
+        first: where it begins.
+        io: does the reading and writing.
+        now: the time that the coordinator is given.
+        wake: brings a StoreAnswered to the job's thread; called on the I/O thread.
+    """
+
+    def __init__(
+        self,
+        submission: JobSubmission,
+        store: CheckpointStore,
+        first: FirstStart,
+        *,
+        io: IoThread,
+        now: Callable[[], float],
+        wake: Callable[[StoreAnswered], None],
+    ) -> None:
+        settings = CheckpointSettings.of(submission.config)
+        self._retention = settings.retention
+        # A folder that an earlier run used may hold checkpoints of that run.
+        self._owns_folder = submission.resume or not options.JOB_ID.is_set(submission.config)
+        self._coordinator = CheckpointCoordinator(
+            settings,
+            CheckpointPlan.of(
+                submission.graph,
+                str(submission.job),
+                submission.name,
+                riverrun_version=_version(),
+            ),
+            SharedFiles(),
+            first.next_checkpoint,
+            first.retained,
+        )
+        self._store = store
+        self._io = io
+        self._now = now
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._tasks: Tasks | None = None
+        self._answers: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
+        self._requests: dict[int, Future[str]] = {}
+        self._numbers = count(1)
+        self._undeleted: list[str] = []
+
+    def statistics(self) -> CheckpointingStatistics:
+        """The figures now. On any thread."""
+        with self._lock:
+            return self._coordinator.statistics
+
+    @property
+    def retained(self) -> tuple[CompletedCheckpoint, ...]:
+        """The checkpoints that the next attempt may start from, oldest first."""
+        return self._coordinator.retained
+
+    def begin(self, tasks: Tasks, start: StartingPoint) -> None:
+        """An attempt begins."""
+        self._tasks = tasks
+        if start.checkpoint is not None:
+            self._decide(
+                ev.AttemptRestored(
+                    start.checkpoint.id,
+                    start.checkpoint.location,
+                    start.checkpoint.metadata.savepoint,
+                )
+            )
+
+    def running(self) -> None:
+        """Every subtask of the attempt runs; said as often as one likes."""
+        if self._tasks is not None:
+            self._decide(ev.AttemptRunning())
+
+    def ended(self, reason: str) -> None:
+        """Nothing of the attempt counts any more; a second call changes nothing."""
+        if self._tasks is not None:
+            self._decide(ev.AttemptEnded(reason))
+            self._tasks = None
+
+    def heard(
+        self,
+        task: SubtaskId,
+        message: CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged,
+    ) -> None:
+        """A subtask of the attempt said something; its acknowledgements count after the end, too.
+
+        Then nobody needs what they name, and the coordinator has the files deleted.
+        """
+        match message:
+            case CheckpointAcknowledged(checkpoint, snapshot, times):
+                self._decide(ev.Acknowledged(task, checkpoint, snapshot, times))
+            case _ if self._tasks is None:
+                log.debug("too late task=%s message=%s", task, message)
+            case CheckpointDeclined(checkpoint, reason):
+                self._decide(ev.Declined(task, checkpoint, reason))
+            case InputOver():
+                self._decide(ev.SubtaskInputOver(task))
+            case StatusChanged(status):
+                if status is TaskStatus.FINISHED:
+                    self._decide(ev.SubtaskFinished(task))
+            case _:
+                assert_never(message)
+
+    def request(self, wish: Future[str]) -> None:
+        """Take a checkpoint now; ``wish`` gets its location, or CheckpointFailed."""
+        number = next(self._numbers)
+        self._requests[number] = wish
+        self._decide(ev.CheckpointRequested(number))
+
+    def deadline(self) -> float | None:
+        """When ``look`` is due."""
+        return self._coordinator.deadline()
+
+    def look(self) -> None:
+        """Do what is due now."""
+        deadline = self._coordinator.deadline()
+        if deadline is not None and self._now() >= deadline:
+            self._decide(ev.TimePassed())
+
+    def take_answers(self) -> None:
+        """Take note of what the store has done."""
+        while True:
+            try:
+                answer = self._answers.get_nowait()
+            except queue.Empty:
+                return
+            if isinstance(answer, _TakenOver):
+                self._taken_over(answer)
+            else:
+                self._decide(answer)
+
+    def delete_later(self, locations: tuple[str, ...]) -> None:
+        """Delete files when the store has nothing else to do."""
+        if locations:
+            self._io.run_later(lambda: self._delete(locations))
+
+    def end(self, status: JobStatus, patience_s: float) -> None:
+        """The job is over: delete what must not stay.
+
+        Waits up to ``patience_s`` for the store to finish what it writes. What is to be deleted then is
+        the I/O thread's last work.
+        """
+        self.ended(f"the job is {status.value}")
+        self._io.wait(patience_s)
+        self.take_answers()
+        unneeded = self._coordinator.on_job_end(status)
+        if unneeded is not None:
+            self.delete_later(unneeded.locations)
+        if survives(status, self._retention) or not self._owns_folder:
+            self._io.run_later(self._sweep)
+        else:
+            self._io.run_later(self._delete_all)
+
+    def _decide(self, event: ev.CoordinatorEvent) -> None:
+        with self._lock:
+            decisions = self._coordinator.handle(event, self._now())
+        for decision in decisions:
+            self._carry_out(decision)
+
+    def _carry_out(self, decision: ev.CoordinatorDecision) -> None:
+        match decision:
+            case ev.Trigger(checkpoint, timestamp, options, tasks):
+                log.debug("checkpoint triggered checkpoint=%d tasks=%d", checkpoint, len(tasks))
+                self._tell(tasks, TriggerCheckpoint(checkpoint, timestamp, encode_options(options)))
+            case ev.WriteMetadata():
+                self._io.run(lambda: self._write(decision))
+            case ev.TellCompleted(checkpoint, tasks):
+                log.debug("checkpoint complete checkpoint=%d", checkpoint)
+                self._tell(tasks, CheckpointCompleted(checkpoint))
+            case ev.TellAborted(checkpoint, tasks, reason):
+                log.warning("checkpoint given up checkpoint=%d reason=%s", checkpoint, reason)
+                self._tell(tasks, CheckpointAborted(checkpoint))
+            case ev.DeleteFiles(locations):
+                self.delete_later(locations)
+            case ev.FailAttempt(reason):
+                if self._tasks is not None:
+                    self._tasks.fail(Failure("CheckpointFailed", reason))
+            case ev.AnswerRequest():
+                self._answer(decision)
+            case _:
+                assert_never(decision)
+
+    def _taken_over(self, answer: _TakenOver) -> None:
+        # First: that the checkpoint failed is only what follows from it.
+        if self._tasks is not None:
+            self._tasks.fail(answer.failure)
+        self._decide(ev.MetadataFailed(answer.checkpoint, answer.failure.message))
+
+    def _tell(self, tasks: tuple[SubtaskId, ...], message: Down) -> None:
+        if self._tasks is not None:
+            self._tasks.tell(tasks, message)
+
+    def _answer(self, answer: ev.AnswerRequest) -> None:
+        wish = self._requests.pop(answer.request)
+        if answer.location is not None:
+            wish.set_result(answer.location.removesuffix(f"/{METADATA}"))
+        else:
+            wish.set_exception(CheckpointFailed(f"no checkpoint: {answer.reason}"))
+
+    def _write(self, decision: ev.WriteMetadata) -> None:
+        """On the I/O thread."""
+        checkpoint = decision.metadata.checkpoint
+        answer: _Answer
+        try:
+            location, size = self._store.write(decision.metadata)
+            answer = ev.MetadataWritten(checkpoint, location, size)
+        except JobTakenOver as e:
+            answer = _TakenOver(checkpoint, replace(failure_of(e), retryable=False))
+        except StorageError as e:
+            log.warning("checkpoint not written checkpoint=%d reason=%s", checkpoint, e)
+            # The store may have done it all the same.
+            location = metadata_location(self._store.folder, checkpoint)
+            answer = ev.MetadataFailed(checkpoint, str(e), location)
+        self._answers.put(answer)
+        self._wake(StoreAnswered())
+
+    def _sweep(self) -> None:
+        """On the I/O thread: delete what tasks wrote that ended in the middle of a checkpoint."""
+        try:
+            self._delete(self._store.leftovers())
+        except StorageError as e:
+            log.warning("files that nobody needs may stay reason=%s", e)
+
+    def _delete_all(self) -> None:
+        """On the I/O thread."""
+        try:
+            self._store.delete_all()
+        except (JobTakenOver, StorageError) as e:
+            log.warning("checkpoints stay folder=%s reason=%s", self._store.folder, e)
+
+    def _delete(self, locations: tuple[str, ...]) -> None:
+        """On the I/O thread; what cannot be deleted now is tried again with the next files."""
+        wanted = [*locations, *self._undeleted]
+        try:
+            self._store.delete(wanted)
+            self._undeleted = []
+        except JobTakenOver as e:
+            log.warning("files are left to the next owner reason=%s", e)
+        except StorageError as e:
+            self._undeleted = wanted[:_UNDELETED]
+            log.warning("files not deleted count=%d reason=%s", len(wanted), e)
+
+
+@cache
+def _version() -> str:
+    try:
+        return metadata.version("riverrun")
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return ""
