@@ -83,6 +83,15 @@ class Latest(KeyedProcessFunction):
         unfinished.rename(Path(self._folder, f"{attempt}-{subtask}"))
 
 
+def records_into(client: JobClient, operator: str) -> float:
+    """How many records all subtasks of the operator have taken, as they last reported."""
+    return sum(
+        values.get("numRecordsIn", 0.0)
+        for name, values in client.get_metrics().items()
+        if name.endswith(f".{operator}")
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Flow:
     """The first record of a subtask in one attempt."""
@@ -154,12 +163,7 @@ class BigStateJob:
         self.client.cancel().result()
 
     def _records(self) -> float:
-        metrics = self.client.get_metrics()
-        return sum(
-            values.get("numRecordsIn", 0.0)
-            for name, values in metrics.items()
-            if name.endswith(f".{_NAME}")
-        )
+        return records_into(self.client, _NAME)
 
     def _await(self, what: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _PATIENCE_S

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import engine
-from benchmarks.big_state import BigStateJob
+from benchmarks.big_state import BigStateJob, records_into
 from benchmarks.latency import quantile
 from benchmarks.measurement import PARALLELISM
 from benchmarks.setup_peers import CACHE
@@ -41,6 +41,7 @@ from riverrun.connectors.discard import DiscardingSink
 _INTERVAL_MS: Final = 1_000
 _OFTEN_MS: Final = 250
 _WARM_UP_MS: Final = 4_000
+_TOTALS: Final = "totals"
 _NEVER: Final = "1 d"
 """Checkpoints are on, and none of them comes by itself."""
 _CHANGED: Final = 0.01
@@ -151,8 +152,11 @@ def duration(sizes: Sizes, backend: str, console: Console) -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         arguments = _arguments_of(backend, _OFTEN_MS, folder)
         client = _saturated(engine.configuration(arguments))
+        began = time.monotonic()
         counted = _watched(client, sizes.seconds)
+        rate = records_into(client, _TOTALS) / (time.monotonic() - began)
         client.cancel().result()
+    console.print(f"  about {rate:,.0f} records/s", highlight=False)
     took = sorted(float(each.totals.end_to_end_duration) for each in counted)
     _print_longest(max(counted, key=lambda each: each.totals.end_to_end_duration), console)
     p50, p99 = quantile(took, 0.5), quantile(took, 0.99)
@@ -187,7 +191,9 @@ def _saturated(config: Mapping[str, Any]) -> JobClient:
     transactions = environment.from_source(
         DataGeneratorSource(transaction), WatermarkStrategy.no_watermarks(), "transactions"
     )
-    transactions.key_by(customer_of).process(engine.Totals()).sink_to(DiscardingSink())
+    transactions.key_by(customer_of).process(engine.Totals()).name(_TOTALS).sink_to(
+        DiscardingSink()
+    )
     return environment.execute_async("saturated")
 
 
