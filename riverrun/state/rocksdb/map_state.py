@@ -65,20 +65,33 @@ class RocksDBMapState(CachedTable, MapState[Any, Any]):
         self._entries = 0
 
     def get(self, key: Any) -> Any:
-        found = self._find(key)
-        return None if found is GONE else found
+        address = self.address()
+        found: CachedMap = self.cache[address]
+        value = found.entries.get(key, _UNKNOWN)
+        if value is _UNKNOWN:
+            value = self._missing(address, found, key)
+        return None if value is GONE else value
 
     def contains(self, key: Any) -> bool:
-        return self._find(key) is not GONE
+        address = self.address()
+        found: CachedMap = self.cache[address]
+        value = found.entries.get(key, _UNKNOWN)
+        if value is _UNKNOWN:
+            value = self._missing(address, found, key)
+        return value is not GONE
 
     def put(self, key: Any, value: Any) -> None:
         address = self.address()
         found: CachedMap = self.cache[address]
-        before = len(found.entries)
-        found.entries[key] = value
-        self._entries += len(found.entries) - before
+        entries = found.entries
+        if key not in entries:
+            self._entries += 1
+        entries[key] = value
         found.changed.add(key)
-        self._changed(address)
+        self.dirty.add(address)
+        self.left -= 1
+        if self.left < 0:
+            self.measure(address)
 
     def put_all(self, dict_value: Mapping[Any, Any]) -> None:
         if dict_value:
@@ -186,13 +199,8 @@ class RocksDBMapState(CachedTable, MapState[Any, Any]):
         if self.left < 0:
             self.measure(address)
 
-    def _find(self, key: Any) -> Any:
-        """The value at ``key`` of the current map, or ``GONE``."""
-        address = self.address()
-        found: CachedMap = self.cache[address]
-        value = found.entries.get(key, _UNKNOWN)
-        if value is not _UNKNOWN:
-            return value
+    def _missing(self, address: Any, found: CachedMap, key: Any) -> Any:
+        """The value at a key that is not cached, or ``GONE``."""
         if found.complete:
             return GONE
         row_value = self._store.get(self.format.map_row(self.format.place(address), key))
