@@ -7,12 +7,12 @@ background part of a snapshot (``FrozenState.write``), which runs while records 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
-from riverrun.api.state import State, StateDescriptor
+from riverrun.api.state import State, StateDescriptor, ValueState
 from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
 from riverrun.protocol.snapshots import KeyedSnapshot
@@ -108,6 +108,27 @@ class KeyedStateBackend(ABC):
             StateRefused: a state of this name exists with another kind, or was restored with a type
                 that cannot become the descriptor's.
         """
+
+    def fold(
+        self,
+        state: ValueState[Any],
+        keys: Sequence[Any],
+        values: Sequence[Any],
+        fn: Callable[[Any, Any], Any],
+    ) -> list[Any]:
+        """Fold each value into its key's state with ``fn(before, value)``; what each one made of it.
+
+        The same as a loop over ``value`` and ``update``, which a backend may have a shorter way for.
+        """
+        out = []
+        for key, value in zip(keys, values, strict=True):
+            self.key = key
+            before = state.value()
+            after = value if before is None else fn(before, value)
+            state.update(after)
+            out.append(after)
+        self.key = NO_KEY
+        return out
 
     @abstractmethod
     def keys(self, name: str) -> Iterator[Any]:

@@ -9,7 +9,6 @@ from riverrun.api.state import ValueState, ValueStateDescriptor
 from riverrun.graph.specs import ReduceSpec
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.operator import Emit, OperatorContext
-from riverrun.state.backend import NO_KEY
 
 
 class ReduceOperator(FunctionOperator):
@@ -28,17 +27,10 @@ class ReduceOperator(FunctionOperator):
         self._state = cast("ValueState[Any]", self._backend.state(described))
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        backend, key_of, reduce = self._backend, self._key, self._reduce
+        backend, key_of = self._backend, self._key
         assert backend is not None and key_of is not None  # noqa: S101, PT018  (set by open)
-        value_of, update = self._state.value, self._state.update
-        out: list[Any] = []
-        for value in values:
-            backend.key = key_of(value)
-            before = value_of()
-            after = value if before is None else reduce(before, value)
-            update(after)
-            out.append(after)
-        backend.key = NO_KEY
+        keys = [key_of(value) for value in values]
+        out = backend.fold(self._state, keys, values, self._reduce)
         backend.records_passed(len(values))
         emit(out, timestamps)
 

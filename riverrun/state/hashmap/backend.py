@@ -7,12 +7,12 @@ what nobody asks for is kept as bytes and goes into the next snapshot as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from riverrun.api.state import State, StateDescriptor
+from riverrun.api.state import State, StateDescriptor, ValueState
 from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
 from riverrun.state.backend import (
     NO_KEY,
@@ -24,7 +24,7 @@ from riverrun.state.hashmap.frozen import NAME, FrozenHashMap, SnapshotFacts
 from riverrun.state.hashmap.history import History
 from riverrun.state.hashmap.reader import encoded_blocks, raw_sections, replay
 from riverrun.state.hashmap.snapshot_file import RawSection
-from riverrun.state.hashmap.states import table_for
+from riverrun.state.hashmap.states import HashMapValueState, table_for
 from riverrun.state.hashmap.table import FrozenTable, Place, Table
 from riverrun.state.interchange import iterate
 from riverrun.state.migration import plan_migration
@@ -69,6 +69,17 @@ class HashMapBackend(KeyedStateBackend):
             state = with_ttl(descriptor, state, rules, sweeper.step if sweeper else None)
         self._states[descriptor.name] = state
         return state
+
+    def fold(
+        self,
+        state: ValueState[Any],
+        keys: Sequence[Any],
+        values: Sequence[Any],
+        fn: Callable[[Any, Any], Any],
+    ) -> list[Any]:
+        if isinstance(state, HashMapValueState):
+            return state.fold(keys, values, fn)
+        return super().fold(state, keys, values, fn)
 
     def keys(self, name: str) -> Iterator[Any]:
         table = self._tables.get(name)
