@@ -13,13 +13,13 @@ class JobTime:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self.epoch = clock.now() - clock.monotonic()
         """What to add to the clock's monotonic time."""
 
     def now(self) -> float:
         """The time now."""
-        return self._clock.monotonic() + self.epoch
+        return self.clock.monotonic() + self.epoch
 
     def millis(self) -> Millis:
         """The time now, as a timestamp."""

@@ -33,7 +33,9 @@ from riverrun.cluster.job_master.attempt import (
 )
 from riverrun.cluster.job_master.job_state import JobState
 from riverrun.cluster.job_master.job_time import JobTime
+from riverrun.cluster.job_master.job_view import JobView
 from riverrun.cluster.job_master.preparation import Deploy, Preparation, PreparedAttempt
+from riverrun.cluster.job_master.restart_strategy import RestartStrategy
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.links import TaskServer
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
@@ -93,12 +95,9 @@ class JobMaster:
     ) -> None:
         self._submission = submission
         self._place = place
-        self._clock = clock or SystemClock()
-        self._time = JobTime(self._clock)
+        self._time = JobTime(clock or SystemClock())
         self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
-        random = Random()  # noqa: S311  (spreads restarts, hides nothing)
-        strategy = restart_strategy.from_config(submission.config, random)
-        self._state = JobState(submission.name, strategy)
+        self._state = JobState(submission.name, _strategy(submission))
         window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
         self._delivery = ClientDelivery(
             submission.client_handlers,
@@ -122,22 +121,15 @@ class JobMaster:
         self._checkpointing: Checkpointing | None = None
         self._prepared: PreparedAttempt | None = None
         self._start = StartingPoint()
-        self._is_up = False
-        """Whether every task of the attempt has run."""
+        self._is_up = False  # whether every task of the attempt has run
         self._doubtful: set[int] = set()
         self._attempt: JobAttempt | None = None
         self._thread = threading.Thread(
             target=self._run, name=f"riverrun-job-master-{submission.job}", daemon=True
         )
-        self._lock = threading.Lock()
-        self._seen_status = JobStatus.INITIALIZING
-        self._failure: Failure | None = None
-        self._failures: tuple[FailureRecord, ...] = ()
-        self._began: float | None = None
-        self._ended: float | None = None
-        self._is_deaf = False
-        """Whether nobody reads the notes any more."""
-        self._over = threading.Event()
+        self._view = JobView(self._time.clock)
+        self._hearing = threading.Lock()
+        self._is_deaf = False  # whether nobody reads the notes any more
 
     @property
     def job_id(self) -> JobId:
@@ -159,7 +151,7 @@ class JobMaster:
 
     def start(self) -> None:
         """Start the job and return; what refuses it is raised here, after everything is undone."""
-        self._began = self._clock.monotonic()
+        self._view.begin()
         attempt = self._first_attempt()
         self._thread.start()
         try:
@@ -175,14 +167,13 @@ class JobMaster:
             raise
 
     def status(self) -> JobStatus:
-        with self._lock:
-            return self._seen_status
+        return self._view.status()
 
     def cancel(self) -> None:
         self._notes.put(ev.CancelRequested())
 
     def wait(self, timeout: float | None = None) -> JobStatus:
-        if not self._over.wait(timeout):
+        if not self._view.wait(timeout):
             raise TimeoutError(
                 f"job {self.name!r} ({self.job_id}) is {self.status().value} after {timeout} s"
             )
@@ -191,17 +182,13 @@ class JobMaster:
         return self.status()
 
     def failure(self) -> Failure | None:
-        with self._lock:
-            return self._failure
+        return self._view.failure()
 
     def failures(self) -> Sequence[FailureRecord]:
-        with self._lock:
-            return self._failures
+        return self._view.failures()
 
     def net_runtime_ms(self) -> int:
-        if self._began is None:
-            return 0
-        return int((self._ended or self._clock.monotonic()) - self._began)
+        return self._view.runtime_ms()
 
     def metrics(self) -> Mapping[str, Mapping[str, float]]:
         attempt = self._attempt
@@ -217,7 +204,7 @@ class JobMaster:
                 f"job {self.name!r}: takes no checkpoints; set {CHECKPOINT_INTERVAL.key!r}"
             )
         wish: Future[str] = Future()
-        with self._lock:
+        with self._hearing:
             if self._is_deaf:
                 raise CheckpointFailed(f"job {self.name!r}: has ended")
             self._notes.put(_CheckpointWanted(wish))
@@ -264,10 +251,10 @@ class JobMaster:
 
     def _run(self) -> None:
         try:
-            while not self._over.is_set():
+            while not self._view.is_over:
                 self._take(self._next_note())
                 # The end may come with either: nothing may be waited for after it.
-                if not self._over.is_set():
+                if not self._view.is_over:
                     self._look()
         except Exception as e:
             log.exception("job master broke job=%s", self.job_id)
@@ -334,16 +321,9 @@ class JobMaster:
         decisions = self._state.handle(event, self._time.now())
         if self._state.status is not before:
             log.info("job is %s job=%s", self._state.status.value, self.job_id)
-        self._show(self._state.status)
+        self._view.show(self._state.status, self._state.failures())
         for decision in decisions:
             self._carry_out(decision)
-
-    def _show(self, status: JobStatus) -> None:
-        with self._lock:
-            self._failures = self._state.failures()
-            # The end is shown when all is released, so that nobody sees a job that is over and still there.
-            if not status.is_terminal_state():
-                self._seen_status = status
 
     def _carry_out(self, decision: ev.JobDecision) -> None:
         match decision:
@@ -421,13 +401,8 @@ class JobMaster:
             self._delivery.settle(self._resources.timing.drain_grace_ms / 1000)
         self._delivery.close(_HANDLER_PATIENCE_S)
         self._release_store(status)
-        self._ended = self._clock.monotonic()
-        with self._lock:
-            self._is_deaf = True
-            self._failure = failure
-            self._seen_status = status
         self._refuse_wishes()
-        self._over.set()
+        self._view.end(status, failure)
 
     def _release_store(self, status: JobStatus) -> None:
         if self._submission.resume and JobStatus.RUNNING not in self._state.story:
@@ -441,6 +416,8 @@ class JobMaster:
 
     def _refuse_wishes(self) -> None:
         """Answer those who asked for a checkpoint when it was too late to hear them."""
+        with self._hearing:
+            self._is_deaf = True
         while not self._notes.empty():
             note = self._notes.get()
             if isinstance(note, _CheckpointWanted):
@@ -452,3 +429,8 @@ class JobMaster:
             self._attempt.abandon()
         self._checkpointing = None
         self._finish(JobStatus.FAILED, failure_of(error))
+
+
+def _strategy(submission: JobSubmission) -> RestartStrategy:
+    random = Random()  # noqa: S311  (spreads restarts, hides nothing)
+    return restart_strategy.from_config(submission.config, random)
