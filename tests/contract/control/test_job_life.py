@@ -14,6 +14,7 @@ from riverrun.cluster.control_server import ControlServer
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.core.errors import ExternalError, Failure
 from riverrun.core.lifecycle import JobStatus, TaskStatus
+from riverrun.protocol.auth import AuthRefused
 from riverrun.protocol.control import (
     Accumulators,
     Cancel,
@@ -22,7 +23,11 @@ from riverrun.protocol.control import (
     StatusChanged,
     TaskFailed,
 )
-from riverrun.spark.worker.control_client import ControlClient, RegistrationRefused
+from riverrun.spark.worker.control_client import (
+    ControlClient,
+    JobMasterGone,
+    RegistrationRefused,
+)
 
 PATIENCE = 30.0
 BOOM = Failure("ValueError", "boom", traceback="Traceback ...", operator="Map", subtask=1)
@@ -273,3 +278,26 @@ def test_a_job_master_that_breaks_ends_its_job_all_the_same(
     assert job.master.wait(PATIENCE) is JobStatus.FAILED
     assert job.master.failure().headline() == "RuntimeError: a law was broken"
     assert job.engine.cancels == 1
+
+
+def test_a_zombie_of_an_earlier_attempt_cannot_even_connect(make_job: Callable[..., Any]) -> None:
+    restarts = {
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.delay": "0 ms",
+    }
+    job = make_job(1, config=restarts)
+    job.master.start()
+    tasks = job.connect_all()
+    old = job.engine.access
+    tasks[0].client.send(TaskFailed(BOOM, FailureOrigin.USER))
+    for task in tasks:
+        task.client.close()
+    while job.engine.access is old:
+        threading.Event().wait(0.005)
+
+    with pytest.raises((AuthRefused, JobMasterGone)):
+        ControlClient.connect(old.address, old.secret, job.register(0))
+    with pytest.raises(RegistrationRefused, match="attempt 0 is over, attempt 1 runs"):
+        ControlClient.connect(old.address, job.engine.access.secret, job.register(0))
+
+    assert job.master.status() is JobStatus.CREATED

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from riverrun.cluster.engine import ControlAccess
 from riverrun.cluster.heartbeats import HeartbeatWatch
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.core import options
+from riverrun.core.errors import ConfigError, ExternalError, InternalError, NotPicklable
 from riverrun.core.exception_facts import failure_of
 
 
@@ -88,3 +90,19 @@ def test_the_secret_does_not_show() -> None:
 def test_timing_comes_from_the_jobs_configuration_and_its_defaults_are_the_options() -> None:
     assert Timing.from_config({}) == Timing()
     assert Timing.from_config({options.CANCEL_GRACE.key: "3 s"}).cancel_grace_ms == 3000
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable"),
+    [
+        (ValueError("boom"), True),
+        (ExternalError("the broker is away"), True),
+        (ConfigError("no such option"), False),
+        (NotPicklable("Map", "a lock"), False),
+        (InternalError("a law was broken"), False),
+    ],
+)
+def test_only_what_may_get_better_is_worth_another_attempt(
+    error: Exception, retryable: bool
+) -> None:
+    assert failure_of(error).retryable is retryable

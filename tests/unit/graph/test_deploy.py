@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riverrun.core.ids import EdgeId
+from riverrun.core.ids import Attempt, EdgeId, JobId, SubtaskId
 from riverrun.graph.connections import consumers_of
+from riverrun.graph.deploy import deployments
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.layers import plan_layers
 from riverrun.graph.partitioning import Forward, Hash, Partitioning, Rebalance, Rescale
 from riverrun.graph.transformations import Chaining, Transformation, Upstream
+from riverrun.protocol.snapshots import TaskRestore
 from tests.unit.graph.conftest import Program, deploy, partition, same, side, union
 
 Layers = tuple[tuple[Deployment, ...], ...]
@@ -203,3 +205,30 @@ def test_a_stream_united_with_itself_has_two_separate_sets_of_channels() -> None
     assert isinstance(consumer, TaskDeployment)
     assert [(out.edge, out.consumers) for out in producer.outputs] == [(0, (0,)), (1, (0,))]
     assert [(into.edge, into.producers) for into in consumer.inputs] == [(0, (0,)), (1, (0,))]
+
+
+def test_each_subtask_gets_what_it_starts_from(program: Program) -> None:
+    program.map("Map", partition(program.source("Source"), Rebalance()), parallelism=2)
+    graph = program.job_graph()
+    target = graph.vertices[1].id
+    restore = {SubtaskId(target, 1): TaskRestore(checkpoint=7)}
+
+    layers = deployments(
+        graph,
+        plan_layers(graph),
+        job=JobId("0" * 32),
+        name="job",
+        attempt=Attempt(3),
+        config={},
+        restore=restore,
+        checkpoint_folder="/checkpoints/job",
+    )
+
+    tasks = [task for layer in layers for task in layer if isinstance(task, TaskDeployment)]
+    assert {(task.name, task.subtask): task.restore for task in tasks} == {
+        ("Source: Source", 0): None,
+        ("Map", 0): None,
+        ("Map", 1): TaskRestore(checkpoint=7),
+    }
+    assert {task.checkpoint_folder for task in tasks} == {"/checkpoints/job"}
+    assert {task.attempt for task in tasks} == {3}
