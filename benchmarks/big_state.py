@@ -85,8 +85,13 @@ class Latest(KeyedProcessFunction):
 
 def records_into(client: JobClient, operator: str) -> float:
     """How many records all subtasks of the operator have taken, as they last reported."""
+    return reported(client, operator, "numRecordsIn")
+
+
+def reported(client: JobClient, operator: str, metric: str) -> float:
+    """The sum of a metric over all subtasks of an operator."""
     return sum(
-        values.get("numRecordsIn", 0.0)
+        values.get(metric, 0.0)
         for name, values in client.get_metrics().items()
         if name.endswith(f".{operator}")
     )
@@ -128,8 +133,14 @@ class BigStateJob:
         self.client: JobClient = environment.execute_async("big state")
 
     def await_filled(self) -> None:
-        """Return when the function has seen as many records as there are keys."""
-        self._await("the state is filled", lambda: self._records() >= self._keys)
+        """Return when the function has seen every key."""
+        self._await(
+            "all keys are made",
+            lambda: reported(self.client, "Source: fill", "numRecordsOut") >= self._keys,
+        )
+        # Both sources share the channels, so whoever has all of this has all keys.
+        made = self._keys + reported(self.client, "Source: change", "numRecordsOut")
+        self._await("all keys are kept", lambda: records_into(self.client, _NAME) >= made)
 
     def await_flow(self, attempt_after: int) -> list[Flow]:
         """The first records of all subtasks in the first attempt after ``attempt_after`` that has any."""
@@ -161,9 +172,6 @@ class BigStateJob:
     def cancel(self) -> None:
         """End the job."""
         self.client.cancel().result()
-
-    def _records(self) -> float:
-        return records_into(self.client, _NAME)
 
     def _await(self, what: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _PATIENCE_S
