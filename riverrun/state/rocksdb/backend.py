@@ -109,9 +109,7 @@ class RocksDBBackend(KeyedStateBackend):
             table.flush()
         folder = None
         if not self._store.is_empty:
-            links = self._settings.folder / "snapshots"
-            links.mkdir(parents=True, exist_ok=True)
-            folder = links / f"{checkpoint}-{next(self._links)}"
+            folder = self._settings.folder / "snapshots" / f"{checkpoint}-{next(self._links)}"
             self._store.link(folder)
         self._uploads.begin(checkpoint)
         facts = SnapshotFacts(
@@ -183,5 +181,13 @@ class RocksDBBackend(KeyedStateBackend):
         if known.meta != asked.meta:
             raise StateRefused(
                 f"operator {self._settings.operator!r}: state {known.meta.name!r} was asked for twice, as "
-                f"{known.meta!r} and as {asked.meta!r}; use one descriptor, or two names"
+                f"{_described(known)} and as {_described(asked)}; use one descriptor, or two names"
             )
+
+
+def _described(schema: StateSchema) -> str:
+    meta = schema.meta
+    types = [f"{role} {text}" for role, text in meta.types.items()]
+    names = "with namespaces" if meta.namespaced else "without namespaces"
+    ttl = "with TTL" if meta.ttl else "without TTL"
+    return f"{meta.kind.value} state {names} and {ttl} of {', '.join(types) or 'pickled values'}"

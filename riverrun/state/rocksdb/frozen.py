@@ -61,7 +61,7 @@ class FrozenRocksDB:
                 yield KeyedPart(path.name, files.put(_bytes_of(path), shared=False), shared=False)
                 continue
             known = there.get(path.name)
-            if known is not None and known.blob.size == path.stat().st_size:
+            if known is not None and known.blob.size == _size_of(path):
                 yield known
             else:
                 yield KeyedPart(path.name, files.upload(path, shared=shared), shared)
@@ -78,6 +78,13 @@ class FrozenRocksDB:
             ) from error
         tables = [path for path in found if path.suffix == TABLE]
         return tables + [path for path in found if path.name.startswith(_NEEDED)]
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise StorageError(f"{path}: the file cannot be read: {error}") from error
 
 
 def _bytes_of(path: Path) -> bytes:

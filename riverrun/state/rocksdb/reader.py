@@ -55,8 +55,13 @@ def named_in_store(snapshot: KeyedSnapshot) -> Iterator[None]:
 @contextmanager
 def fetched(snapshot: KeyedSnapshot, files: SavedFiles, folder: Path) -> Iterator[Database]:
     """The database of a snapshot, to be read; in a new folder below ``folder`` for that time."""
-    with tempfile.TemporaryDirectory(prefix="restore-", dir=folder) as place:
-        target = Path(place) / "db"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        place = tempfile.TemporaryDirectory(prefix="restore-", dir=folder)
+    except OSError as error:
+        raise StorageError(f"{folder}: a snapshot cannot be put there: {error}") from error
+    with place as made:
+        target = Path(made) / "db"
         fetch_database(snapshot, files, target)
         with named_in_store(snapshot):
             database = Database(target, reading_options(), read_only=True)

@@ -91,7 +91,6 @@ class Restore:
         # Pieces of a list are all of one snapshot, so that their order stays what it was.
         self._store.next_piece = max(self._store.next_piece, facts.next_piece)
         wanted = self._wanted(snapshot)
-        self._settings.folder.mkdir(parents=True, exist_ok=True)
         with fetched(snapshot, self._files, self._settings.folder) as database:
             for row_key, row_value in database.scan_each(map(group_prefix, wanted)):
                 number = numbers[state_number(row_key)]

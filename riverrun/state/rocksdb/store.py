@@ -79,6 +79,9 @@ class Store:
         if self._batch is None:
             self._batch = WriteBatch(raw_mode=True)
         self._batch.delete(row_key)
+        self._batched += len(row_key)
+        if self._batched > _BATCH_BYTES:
+            self.commit()
 
     def delete_prefix(self, prefix: bytes) -> None:
         """Delete the committed rows with this prefix, at the latest at the next ``commit``."""
@@ -110,8 +113,16 @@ class Store:
         return self.next_piece
 
     def link(self, target: Path) -> None:
-        """Make ``target`` a copy of the committed rows, with hard links."""
-        self.open().link(target)
+        """Make ``target``, which does not exist, a copy of the committed rows, with hard links."""
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self.open().link(target)
+        except OSError as error:
+            raise StorageError(f"{target}: the folder cannot be made: {error}") from error
+        except StorageError:
+            for left_over in (target, target.with_name(f"{target.name}.tmp")):
+                remove_folder(left_over)
+            raise
 
     def row_count(self) -> int:
         """About how many rows there are."""

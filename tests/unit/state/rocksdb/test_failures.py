@@ -69,6 +69,7 @@ def test_a_full_disk_while_a_checkpoint_flushes_is_a_storage_error(bench: Bench)
         backend.freeze(1)
 
     assert str(backend._settings.folder) in str(failed.value)
+    assert not list((backend._settings.folder / "snapshots").iterdir())
 
 
 @pytest.mark.parametrize(
