@@ -40,19 +40,59 @@ MEANINGS: Final[Mapping[str, str]] = {
     "metrics.latency.interval": "how often a source sends a latency marker; 0: never",
     "metrics.latency.granularity": "latency is always measured per operator",
     "riverrun.heartbeat.interval": "how often a task and its JobMaster show that they are alive",
-    "riverrun.heartbeat.timeout": "silence for longer than this fails the job",
+    "riverrun.heartbeat.timeout": "silence for longer than this fails the attempt",
     "riverrun.metrics.interval": "how often a task reports its metrics",
+    "riverrun.s3.connect-timeout": "how long to wait for a connection to an object store",
+    "execution.checkpointing.interval": "how often a checkpoint is taken; not set or 0: never",
+    "execution.checkpointing.dir": "a folder or address that every worker reaches; not set: "
+    "a temporary folder on a local master, memory in-process, refused on a cluster",
+    "execution.checkpointing.storage": "jobmanager: as if no folder were set",
+    "execution.checkpointing.mode": "what a failure may do to results",
+    "execution.checkpointing.timeout": "a checkpoint that is not complete by then is given up",
+    "execution.checkpointing.min-pause": "from the end of a checkpoint to the next",
+    "execution.checkpointing.max-concurrent-checkpoints": "how many may be under way at once; "
+    "1 when they are unaligned",
+    "execution.checkpointing.tolerable-failed-checkpoints": "how many may fail in a row before "
+    "the job restarts",
+    "execution.checkpointing.num-retained": "how many complete checkpoints are kept",
+    "execution.checkpointing.externalized-checkpoint-retention": "what becomes of them when the "
+    "job is cancelled or fails",
+    "execution.checkpointing.unaligned.enabled": "barriers do not wait for records; what is in "
+    "flight becomes part of the checkpoint",
+    "execution.checkpointing.aligned-checkpoint-timeout": "for unaligned ones: how long to stay "
+    "aligned first",
+    "execution.checkpointing.incremental": "write only what changed",
+    "execution.checkpointing.checkpoints-after-tasks-finish": "go on when some tasks have "
+    "finished, and take a last one at the end",
+    "execution.checkpointing.unaligned.forced": "kept, changes nothing",
+    "execution.checkpointing.snapshot-compression": "kept, changes nothing",
+    "execution.checkpointing.savepoint-dir": "kept for savepoints, which come later",
+    "state.changelog.enabled": "kept, changes nothing: incremental checkpoints serve its purpose",
+    "state.backend.type": "where keyed state lives: in dicts, or in RocksDB",
+    "s3.secret-key": "goes with the access key",
+    "s3.region": "not set: the usual AWS environment, or where the bucket is",
+    "restart-strategy.fixed-delay.attempts": "how many restarts",
+    "restart-strategy.fixed-delay.delay": "before each restart",
+    "restart-strategy.failure-rate.max-failures-per-interval": "how many failures are borne",
+    "restart-strategy.failure-rate.failure-rate-interval": "in how long a time",
+    "restart-strategy.failure-rate.delay": "before each restart",
+    "restart-strategy.exponential-delay.initial-backoff": "before the first restart",
+    "restart-strategy.exponential-delay.max-backoff": "the longest delay",
+    "restart-strategy.exponential-delay.backoff-multiplier": "from one delay to the next",
+    "restart-strategy.exponential-delay.jitter-factor": "by how much of it a delay differs at random",
+    "restart-strategy.exponential-delay.reset-backoff-threshold": "a run without failure for this "
+    "long makes the next delay the first one again",
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff": "restarts before that; "
+    "not set: any number",
 }
 """What options mean that carry no description, or a short one, in the code."""
-
-LATER: Final = ("execution.checkpointing.", "state.", "restart-strategy.")
-"""Options that are checked and kept, and change nothing in this version."""
 
 SECTIONS: Final = (
     ("riverrun's own", ("riverrun.",)),
     ("The program", ("parallelism.", "pipeline.", "execution.runtime", "execution.buffer")),
     ("Metrics", ("metrics.",)),
-    ("Checkpoints and state", ("execution.checkpointing.", "state.")),
+    ("Checkpoints and state", ("execution.checkpointing.", "execution.state-recovery.", "state.")),
+    ("Object stores", ("s3.",)),
     ("Restart", ("restart-strategy.",)),
 )
 
@@ -87,8 +127,6 @@ def configuration_page() -> str:
     for title, prefixes in SECTIONS:
         chosen = [known[key] for key in sorted(known) if key.startswith(prefixes)]
         lines += [f"## {title}", ""]
-        if all(option.key.startswith(LATER) for option in chosen):
-            lines += ["These are checked and kept; this version does nothing with them yet.", ""]
         lines += ["| key | default | value | meaning |", "|---|---|---|---|"]
         lines += [_option_row(option) for option in chosen]
         lines.append("")
@@ -134,7 +172,8 @@ def _accepted() -> Iterator[str]:
     yield "a Flink configuration can be used as it is: everything below"
     yield ", ".join(f"`{prefix}`" for prefix in sorted(OPEN_PREFIXES)) + ", and these:"
     yield ""
-    yield "\n".join(f"- `{key}`" for key in sorted(ACCEPTED))
+    without_effect = sorted(key for key in ACCEPTED if key not in options.KNOWN)
+    yield "\n".join(f"- `{key}`" for key in without_effect)
 
 
 def api_page() -> str:
