@@ -8,6 +8,7 @@ strike when. So thousands of runs take a minute, no two are alike, and each can 
 from __future__ import annotations
 
 import gc
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def simulate(
     """
     runs = steps = attempts = checkpoints = 0
     struck: Counter[FaultKind] = Counter()
-    with Experiment(build, faults, variety, check, config) as experiment, _little_garbage():
+    with _quietly(), Experiment(build, faults, variety, check, config) as experiment:
         for seed in seeds:
             schedule = experiment.schedule(seed)
             outcome = experiment.run(schedule)
@@ -111,22 +112,27 @@ def replay(
 
 
 @contextmanager
-def _little_garbage() -> Iterator[None]:
-    """Spare the garbage collector what was there before: a run makes much of its own."""
+def _quietly() -> Iterator[None]:
+    """Log no warnings, which are many and wanted here, and look for old garbage less often."""
+    log = logging.getLogger("riverrun")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
+        log.setLevel(level)
 
 
 def _failed(experiment: Experiment, seed: int, problem: str) -> SimulationFailed:
     shortest = experiment.shortest(experiment.schedule(seed))
     outcome = experiment.run(shortest, traced=True)
-    again = experiment.problem(shortest, outcome)
-    if again is None:
+    if experiment.problem(shortest, outcome) is None:
         problem += (
             "; the run does not repeat, so something in the program is not decided by its input"
         )
+    elif not shortest.faults:
+        problem += "; no fault is needed for that, another order of events is enough"
     return SimulationFailed(seed, problem, str(shortest), outcome.trace)

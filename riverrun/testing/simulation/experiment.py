@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
+from riverrun.core import options
 from riverrun.core.errors import ProgramError
 from riverrun.core.lifecycle import JobStatus
 from riverrun.testing.simulation.faults import Faults
@@ -24,6 +25,13 @@ Check: TypeAlias = Callable[[list[Any]], None]
 
 _OTHER_ORDERS: Final = 20
 """How many other orders of events are tried in search of a shorter run that fails."""
+_MOST_STEPS: Final = 1_000_000
+"""Of the undisturbed run."""
+_STRETCH: Final = 30
+"""How many times as long a run may be as the undisturbed one, before it is taken for endless."""
+_LEAST_STEPS: Final = 5_000
+_PATIENCE: Final = 100_000
+"""How many steps the search for a short run may take."""
 
 
 class Experiment:
@@ -41,8 +49,11 @@ class Experiment:
         self._faults = faults
         self._variety = variety
         self._check = check
+        self._patience = _PATIENCE
         self._scratch = tempfile.TemporaryDirectory(prefix="riverrun-simulation-")
+        self._most_steps = _MOST_STEPS
         self._undisturbed = self._run_undisturbed()
+        self._most_steps = max(_LEAST_STEPS, _STRETCH * self._undisturbed.extent.steps)
 
     def __enter__(self) -> Self:
         return self
@@ -68,7 +79,9 @@ class Experiment:
 
     def run(self, schedule: Schedule, *, traced: bool = False) -> Outcome:
         """One run."""
-        return Run(self._program, schedule, Path(self._scratch.name), traced=traced).run()
+        folder = Path(self._scratch.name)
+        most = self._most_steps
+        return Run(self._program, schedule, folder, traced=traced, most_steps=most).run()
 
     def problem(self, schedule: Schedule, outcome: Outcome) -> str | None:
         """What is wrong with the run; ``None`` when it is as it should be."""
@@ -85,30 +98,41 @@ class Experiment:
 
     def shortest(self, schedule: Schedule) -> Schedule:
         """A run that fails with as few faults, and then in as few steps, as could be found."""
-        fewer = self._with_fewer_faults(schedule)
-        best, steps = fewer, self.run(fewer).extent.steps
+        self._patience = _PATIENCE
+        best, steps = self._with_fewer_faults(schedule)
         for order in range(_OTHER_ORDERS):
-            other = replace(fewer, order=order)
-            outcome = self.run(other)
-            if outcome.extent.steps < steps and self.problem(other, outcome) is not None:
-                best, steps = other, outcome.extent.steps
+            other = replace(best, order=order)
+            taken = self._steps_to_failure(other)
+            if taken is not None and taken < steps:
+                best, steps = other, taken
         return best
 
-    def _with_fewer_faults(self, schedule: Schedule) -> Schedule:
+    def _with_fewer_faults(self, schedule: Schedule) -> tuple[Schedule, int]:
+        steps = self._steps_to_failure(schedule) or 0
         found = True
         while found:
             found = False
             for fault in reversed(schedule.faults):
                 left = tuple(each for each in schedule.faults if each is not fault)
                 fewer = replace(schedule, faults=left)
-                if self.problem(fewer, self.run(fewer)) is not None:
-                    schedule, found = fewer, True
-        return schedule
+                taken = self._steps_to_failure(fewer)
+                if taken is not None:
+                    schedule, steps, found = fewer, taken, True
+        return schedule, steps
+
+    def _steps_to_failure(self, schedule: Schedule) -> int | None:
+        """How long the run is if it fails; ``None`` when it does not, or nobody wants to wait."""
+        if self._patience <= 0:
+            return None
+        outcome = self.run(schedule)
+        self._patience -= outcome.extent.steps
+        return None if self.problem(schedule, outcome) is None else outcome.extent.steps
 
     def _run_undisturbed(self) -> Outcome:
         rng = random.Random("undisturbed")  # noqa: S311  (has to be repeatable)
         manner = draw_manner(rng, self._variety, self._program.config)
-        schedule = Schedule(0, 0, (), manner)
+        config = {**manner.config, options.RESTART_STRATEGY.key: "none"}
+        schedule = Schedule(0, 0, (), replace(manner, config=config))
         outcome = self.run(schedule)
         if outcome.problem is None and outcome.status is JobStatus.FINISHED:
             problem = self._checked(outcome.values)

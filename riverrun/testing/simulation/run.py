@@ -42,7 +42,7 @@ from riverrun.testing.simulation.trace import Trace
 
 _BEGAN_MS: Final = 1_600_000_000_000
 _JOB: Final = JobId("0" * 31 + "1")
-_MOST_STEPS: Final = 50_000
+_MOST_STEPS: Final = 100_000
 _MOST_MASTERS: Final = 50
 _RETRY_MS: Final = 10.0
 _BESIDE: Final = 0.3
@@ -98,9 +98,16 @@ class Run:
     """Runs a program as a schedule says; used once."""
 
     def __init__(
-        self, program: SimulatedProgram, schedule: Schedule, folder: Path, *, traced: bool
+        self,
+        program: SimulatedProgram,
+        schedule: Schedule,
+        folder: Path,
+        *,
+        traced: bool = False,
+        most_steps: int = _MOST_STEPS,
     ) -> None:
         manner = schedule.manner
+        self._most_steps = most_steps
         self._program = program
         self._haste = manner.haste
         self._clock = ManualClock(_BEGAN_MS)
@@ -167,8 +174,8 @@ class Run:
 
     def _step(self) -> None:
         self._steps += 1
-        if self._steps > _MOST_STEPS:
-            raise _Endless(f"the run has not ended after {_MOST_STEPS} steps")
+        if self._steps > self._most_steps:
+            raise _Endless(f"the run has not ended after {self._most_steps} steps")
         for fault in self._faults.steps.pop(self._steps, ()):
             self._strike(fault)
         if self._again or self._broken or self._leftovers:
@@ -185,7 +192,7 @@ class Run:
         if ready and self._rng.random() < self._haste:
             self._move(job, ready)
             return
-        if job.turn() is not Step.IDLE:
+        if job.turn() is Step.RAN:
             if self._trace is not None:
                 self._note(f"{self._whose_turn(job)}: a turn")
         elif ready:
