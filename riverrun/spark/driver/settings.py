@@ -134,6 +134,15 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "one frame per Arrow batch: frames are batches already",
         Kind.SESSION,
     ),
+    Setting(
+        "spark.sql.execution.pandas.udf.buffer.size",
+        "512",
+        "spark.buffer.size",
+        _at_most(4096),
+        "at most 4096",
+        "a task of a stage before the last does not know spark.buffer.size and would use 65536",
+        Kind.SESSION,
+    ),
 )
 
 ADVISED: Final[Mapping[str, str]] = {
