@@ -133,11 +133,12 @@ class Pipeline:
     def _run(self, node: _Node) -> bool:
         """One turn of ``node``; False when it had nothing to do or could not go on."""
         self.running = node.body.deployment
-        if node.pending and not self._hand_over(node):
+        handed_over = bool(node.pending)
+        if handed_over and not self._hand_over(node):
             return False
         if isinstance(node.body, Relay):
-            return self._run_relay(node, node.body)
-        return self._run_task(node, node.body)
+            return self._run_relay(node, node.body) or handed_over
+        return self._run_task(node, node.body) or handed_over
 
     def _is_roused(self, node: _Node) -> bool:
         return bool(node.inbox) or (isinstance(node.body, TaskHost) and node.body.roused)
@@ -151,7 +152,7 @@ class Pipeline:
         if turn is Turn.FINISHED:
             node.finished = self._hand_over(node)
             return True
-        if received or turn is Turn.WORKED or node.pending:
+        if received or turn is Turn.WORKED or node.pending or host.spoke:
             node.sleeps_until = _AWAKE
             return True
         node.sleeps_until = _wake_at(host)

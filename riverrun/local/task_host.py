@@ -70,6 +70,8 @@ class TaskHost:
         self._finished = False
         self.roused = False
         """Whether the task was told something since its last turn."""
+        self.spoke = False
+        """Whether something of the last turn went on its way to the JobMaster or the store."""
 
     @property
     def deployment(self) -> TaskDeployment:
@@ -86,6 +88,7 @@ class TaskHost:
         task = self.task
         self.roused = False
         turn = task.turn()
+        before = len(self.reports.waiting) + len(self.writes.waiting)
         for run in task.client_runs.take():
             self.reports.put(run)
         for snapshot in task.take_snapshots():
@@ -93,6 +96,7 @@ class TaskHost:
         if not self._said_input_over and task.input_over:
             self._said_input_over = True
             self.reports.put(InputOver())
+        self.spoke = len(self.reports.waiting) + len(self.writes.waiting) > before
         if turn is Turn.FINISHED and not self._finished:
             self._finished = True
             # After its snapshots: a task leaves when all that it has to say is said.
