@@ -136,11 +136,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting(
         "spark.sql.execution.pandas.udf.buffer.size",
-        "512",
+        "64",
         "spark.buffer.size",
-        _at_most(4096),
-        "at most 4096",
-        "a task of a stage before the last does not know spark.buffer.size and would use 65536",
+        _at_most(64),
+        "at most 64",
+        "a smaller Arrow batch waits for the next one, which may never come: less than any batch has; "
+        "stages before the last do not know spark.buffer.size at all and would wait for 65536 bytes",
         Kind.SESSION,
     ),
 )
