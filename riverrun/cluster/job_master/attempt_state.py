@@ -73,6 +73,7 @@ class AttemptState:
         self._engine = _Engine.RUNS
         self._delivery = _Delivery.OPEN
         self._stopping = False
+        self._started = False
         self._alarms: dict[_Alarm, float] = {}
         self._rung: set[_Alarm] = set()
         self._decided: list[Decision] = []
@@ -246,6 +247,9 @@ class AttemptState:
         if self.status is JobStatus.CREATED and not self.tasks.awaited():
             self._life.go(JobStatus.RUNNING)
             self._disarm(_Alarm.REGISTRATION)
+        # A task that cannot open or restore fails the job before the first record.
+        if self.status is JobStatus.RUNNING and not self._started and self.tasks.all_opened():
+            self._started = True
             self._decided.append(StartTasks())
 
     def _maybe_miss_tasks(self, now: float) -> None:

@@ -115,6 +115,10 @@ class TaskTable:
         """Those with an open connection."""
         return [task for task in self if task.contact is Contact.CONNECTED]
 
+    def all_opened(self) -> bool:
+        """Whether every one has its state and its functions ready."""
+        return all(task.status in (TaskStatus.RUNNING, TaskStatus.FINISHED) for task in self)
+
     def not_finished(self) -> list[TaskRecord]:
         """Those that did not report the orderly end of their work."""
         return [

@@ -22,7 +22,7 @@ from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
 from riverrun.graph.executor import JobSubmission, RunningJob
 from riverrun.graph.job_graph import JobGraph, JobVertex
-from riverrun.protocol.control import Register, Start, TaskEnded
+from riverrun.protocol.control import Register, Start, StatusChanged, TaskEnded
 from riverrun.protocol.snapshots import TaskRestore
 from riverrun.spark.worker.control_client import ControlClient
 
@@ -119,6 +119,8 @@ class Job:
     def connect_all(self) -> list[PlayedTask]:
         """Every subtask and the relay, started."""
         tasks = [self.connect(subtask) for subtask in range(self.parallelism + 1)]
+        for task in tasks:
+            task.client.send(StatusChanged(TaskStatus.RUNNING))
         for task in tasks:
             task.expect(Start)
         return tasks

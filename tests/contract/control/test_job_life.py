@@ -65,6 +65,8 @@ def test_fifty_tasks_at_once(make_job: Callable[..., Any], server: ControlServer
     with ThreadPoolExecutor(50) as pool:
         tasks = list(pool.map(job.connect, range(50)))
         for task in tasks:
+            task.client.send(StatusChanged(TaskStatus.RUNNING))
+        for task in tasks:
             task.expect(object)
         list(pool.map(lambda task: task.end(), tasks))
     job.engine.end()

@@ -210,8 +210,9 @@ class PlayedAttempt:
         for task in self.tasks:
             task.expect(Registered)
         for task in self.tasks:
-            task.expect(Start)
             task.say(StatusChanged(TaskStatus.RUNNING))
+        for task in self.tasks:
+            task.expect(Start)
         return self.tasks
 
     def fail(self, failure: Failure = BOOM) -> None:

@@ -75,7 +75,7 @@ def test_a_job_runs_once_every_task_is_registered() -> None:
     state = make()
 
     assert feed(state, ev.JobStarted(), *registered(A)) == []
-    assert feed(state, *registered(B)) == [StartTasks()]
+    assert feed(state, *registered(B)) == []
     assert state.story == (JobStatus.INITIALIZING, JobStatus.CREATED, JobStatus.RUNNING)
 
 
