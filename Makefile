@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -q --timeout=300
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint test test-unit test-spark test-slow check bench clean
+.PHONY: help setup demo fmt lint test test-unit test-spark test-slow soak check bench clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -29,16 +29,19 @@ lint: setup ## format, rules, types and the import contracts
 	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; exit 1; }
 
 test: lint ## lint and types, then every test that is not slow
-	@$(PYTEST) -m "not slow"
+	@$(PYTEST) -m "not slow and not soak"
 
 test-unit: setup ## the tests without Spark, in parallel
-	@$(PYTEST) -n auto -m "not slow and not spark"
+	@$(PYTEST) -n auto -m "not slow and not soak and not spark"
 
 test-spark: setup ## the tests on a local Spark
-	@$(PYTEST) -m "spark and not slow"
+	@$(PYTEST) -m "spark and not slow and not soak"
 
 test-slow: setup ## the long proofs
 	@$(PYTEST) --timeout=3600 -m slow
+
+soak: setup ## the all-round job under kills at random moments, in all ways; MINUTES=10
+	@SOAK_MINUTES=$(or $(MINUTES),10) $(PYTEST) --timeout=36000 -m soak
 
 check: test ## what CI runs
 

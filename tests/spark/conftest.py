@@ -28,6 +28,7 @@ from riverrun.testing.waiting import wait_until
 
 MakeEnv = Callable[..., StreamExecutionEnvironment]
 Figure = Callable[[str, float, str], None]
+Row = Callable[[str, Mapping[str, object]], None]
 
 MARK = processes.mark_descendants()
 # Folders of other programs on this machine must not look like ours.
@@ -38,6 +39,7 @@ tempfile.tempdir = None
 
 
 _figures: list[str] = []
+_tables: dict[str, list[dict[str, str]]] = {}
 
 
 @pytest.fixture
@@ -50,12 +52,34 @@ def figure(request: pytest.FixtureRequest) -> Figure:
     return note
 
 
+@pytest.fixture
+def row() -> Row:
+    """``row(table, {column: value})``: a line of a table that is shown at the end of the run."""
+
+    def note(table: str, values: Mapping[str, object]) -> None:
+        line = {column: str(value) for column, value in values.items()}
+        _tables.setdefault(table, []).append(line)
+
+    return note
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Show what was measured."""
     if _figures:
         terminalreporter.section("measured on Spark")
         for line in _figures:
             terminalreporter.write_line(line)
+    for title, rows in _tables.items():
+        terminalreporter.section(title)
+        for line in _aligned(rows):
+            terminalreporter.write_line(line)
+
+
+def _aligned(rows: list[dict[str, str]]) -> Iterator[str]:
+    lines = [dict(zip(rows[0], rows[0], strict=True)), *rows]
+    widths = {column: max(len(line[column]) for line in lines) for column in rows[0]}
+    for line in lines:
+        yield "  ".join(line[column].ljust(width) for column, width in widths.items()).rstrip()
 
 
 @pytest.fixture(scope="session")
