@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         SourceFunction,
     )
     from riverrun.api.output_tag import OutputTag
-    from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
+    from riverrun.api.sink import Committable, Committer, Sink, SinkWriter, SinkWriterContext
     from riverrun.api.source import (
         Boundedness,
         Polled,
@@ -149,6 +149,8 @@ __all__ = [
     "CoMapFunction",
     "CoProcessFunction",
     "CollectionSource",
+    "Committable",
+    "Committer",
     "CompletableFuture",
     "ConfigError",
     "ConfigOption",
@@ -259,7 +261,7 @@ _HOMES = {
             ReduceFunction RuntimeContext SinkFunction SourceFunction
         """,
         "riverrun.api.output_tag": "OutputTag",
-        "riverrun.api.sink": "Sink SinkWriter SinkWriterContext",
+        "riverrun.api.sink": "Committable Committer Sink SinkWriter SinkWriterContext",
         "riverrun.api.source": """
             Boundedness Polled Source SourceReader SourceReaderContext SourceStatus
         """,

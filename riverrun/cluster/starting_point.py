@@ -75,12 +75,13 @@ class StartingPoints:
         if not self._submission.resume:
             point = self._given()
             store.claim()
-            return FirstStart(point, next_checkpoint=store.next_checkpoint())
+            return FirstStart(point, next_checkpoint=_after(point, store))
         store.claim()
         usable = store.load_latest_usable()
         latest = usable.checkpoint
         if latest is None:
-            return FirstStart(self._given(), next_checkpoint=store.next_checkpoint())
+            point = self._given()
+            return FirstStart(point, next_checkpoint=_after(point, store))
         point = self._from(latest, usable.skipped, store.leftovers(), owned=True)
         retained = tuple(each for each in store.list() if each.id <= latest.id)
         return FirstStart(point, retained, store.next_checkpoint())
@@ -159,3 +160,13 @@ class StartingPoints:
         except StorageError as e:
             log.warning("files that nobody needs may stay reason=%s", e)
             return ()
+
+
+def _after(point: StartingPoint, store: CheckpointStore) -> int:
+    """The next checkpoint's number.
+
+    Above that of a checkpoint of another job that this one goes on from: committables are named by it,
+    and those of the other job are still there.
+    """
+    restored = 0 if point.checkpoint is None else point.checkpoint.id
+    return max(store.next_checkpoint(), restored + 1)

@@ -197,7 +197,7 @@ INLINE_THRESHOLD: Final = ConfigOption(
 LOCAL_RECOVERY: Final = ConfigOption(
     "execution.state-recovery.from-local",
     BOOLEAN,
-    default=True,
+    default=False,
     description="restore from copies on the worker's machine where they are still there",
     fallback_keys=("state.backend.local-recovery",),
 )

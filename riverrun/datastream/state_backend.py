@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class PredefinedOptions(Enum):
-    """Flink's profiles for RocksDB; kept for programs that name one, our tuning follows the memory budget."""
+    """Flink's profiles for RocksDB, for the disks that its files are on."""
 
     DEFAULT = 0
     SPINNING_DISK_OPTIMIZED = 1
@@ -95,7 +95,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return bool(self._incremental)
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Accept a profile of Flink; it changes nothing, the tuning follows the memory budget."""
+        """Tune the databases for these disks; memory follows the budget whatever the profile."""
         self._profile = options
 
     def get_predefined_options(self) -> PredefinedOptions:

@@ -6,7 +6,7 @@ interface read from here. Not thread-safe; it belongs to the job's main thread.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +15,10 @@ from riverrun.core.errors import Failure, InternalError
 from riverrun.core.ids import Attempt, Millis, SubtaskId, VertexId
 from riverrun.core.lifecycle import TASK_MOVES, Life, TaskStatus
 from riverrun.graph.job_graph import JobGraph, JobVertex
+
+
+_PAST_ATTEMPTS: Final = 16
+"""How many attempts are remembered: a job may start over for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Subtask:
     def __init__(self, subtask_id: SubtaskId, task_name: str, at: Millis) -> None:
         self.id: Final = subtask_id
         self._name: Final = f"{task_name} ({subtask_id.index})"
-        self._history: list[PastAttempt] = []
+        self._history: deque[PastAttempt] = deque(maxlen=_PAST_ATTEMPTS)
         self._failure: Failure | None = None
         self._begin(Attempt(0), at)
 
@@ -59,7 +63,7 @@ class Subtask:
 
     @property
     def history(self) -> tuple[PastAttempt, ...]:
-        """The attempts before this one, oldest first."""
+        """The latest attempts before this one, oldest first."""
         return tuple(self._history)
 
     def go(self, to: TaskStatus, at: Millis, failure: Failure | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
+from riverrun.core.errors import ProgramError
 from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import TaskDeployment
@@ -141,6 +142,11 @@ class TaskHost:
         try:
             files = self._files_of(checkpoint)
             described, times = snapshot.write(files)
+        except ProgramError:
+            # Never will be: the job must not start over for ever.
+            snapshot.discard()
+            _discard(files)
+            raise
         except Exception as error:
             log.debug("snapshot not written checkpoint=%d", checkpoint, exc_info=error)
             snapshot.discard()

@@ -110,9 +110,7 @@ def _folders() -> frozenset[str]:
         # All jobs share it, so that it stays; what is in it does not.
         found.remove(scratch)
         found.update(scratch.glob("*/*"))
-    return frozenset(
-        f"left in the temporary folder: {path.relative_to(root)}" for path in found
-    )
+    return frozenset(f"left in the temporary folder: {path.relative_to(root)}" for path in found)
 
 
 def _spark_jobs(session: Any) -> frozenset[str]:

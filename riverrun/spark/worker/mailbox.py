@@ -43,6 +43,7 @@ class Mailbox:
         self._capacity = capacity
         self._letters: deque[Letter] = deque()
         self._orders: deque[Order] = deque()
+        self._woken = False
         self._lock = threading.Lock()
         self._something = threading.Condition(self._lock)
         self._room = threading.Condition(self._lock)
@@ -59,6 +60,12 @@ class Mailbox:
         """Give an order; it wakes the task."""
         with self._lock:
             self._orders.append(order)
+            self._something.notify()
+
+    def wake(self) -> None:
+        """End the task's wait, now or the next one: there is something to look at elsewhere."""
+        with self._lock:
+            self._woken = True
             self._something.notify()
 
     def take_orders(self) -> list[Order]:
@@ -79,11 +86,12 @@ class Mailbox:
         with self._lock:
             if not letters and (timeout_s is None or timeout_s > 0):
                 deadline = None if timeout_s is None else time.monotonic() + timeout_s
-                while not letters and not self._orders:
+                while not letters and not self._orders and not self._woken:
                     left = None if deadline is None else deadline - time.monotonic()
                     if left is not None and left <= 0:
                         break
                     self._something.wait(left)
+                self._woken = False
             if not letters:
                 return None
             letter = letters.popleft()

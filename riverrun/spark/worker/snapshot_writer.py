@@ -11,7 +11,7 @@ from contextlib import suppress
 import msgspec
 
 from riverrun.core.clock import Clock
-from riverrun.core.errors import RiverrunError
+from riverrun.core.errors import ProgramError, RiverrunError
 from riverrun.protocol.control import CheckpointAcknowledged, CheckpointDeclined, Up
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.storage.checkpoint_files import CheckpointFiles
@@ -28,10 +28,14 @@ class SnapshotWriter:
         files_of: Callable[[int], CheckpointFiles],
         send: Callable[[Up], None],
         clock: Clock,
+        on_broken: Callable[[], None],
     ) -> None:
         self._files_of = files_of
         self._send = send
         self._clock = clock
+        self._on_broken = on_broken
+        self.broken: ProgramError | None = None
+        """Why no snapshot of this task can ever be written; ``on_broken`` is called then."""
         self._queue: queue.SimpleQueue[TaskSnapshot | None] = queue.SimpleQueue()
         self._aborted: set[int] = set()
         self._thread: threading.Thread | None = None
@@ -62,9 +66,15 @@ class SnapshotWriter:
             if snapshot.checkpoint in self._aborted:
                 snapshot.discard()
                 continue
+            try:
+                answer = self._written(snapshot)
+            except ProgramError as error:
+                self.broken = error
+                self._on_broken()
+                return
             # A JobMaster that is gone is noticed by the connection, which ends the task.
             with suppress(RiverrunError):
-                self._send(self._written(snapshot))
+                self._send(answer)
 
     def _written(self, snapshot: TaskSnapshot) -> Up:
         began = self._clock.monotonic()
@@ -76,6 +86,9 @@ class SnapshotWriter:
             return _declined(checkpoint, error)
         try:
             described, times = snapshot.write(files)
+        except ProgramError:
+            _discard(files)
+            raise
         except Exception as error:  # noqa: BLE001  (the checkpoint fails, the task goes on)
             _discard(files)
             return _declined(checkpoint, error)

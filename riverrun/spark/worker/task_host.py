@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from riverrun.core import options
 from riverrun.core.clock import Clock
 from riverrun.core.lifecycle import TaskStatus
@@ -27,7 +29,13 @@ from riverrun.storage.storage import Storage
 class TaskHost:
     """Makes the task and serves it; satisfies ``task_shell.Outside``."""
 
-    def __init__(self, deployment: TaskDeployment, clock: Clock, control: ControlClient) -> None:
+    def __init__(
+        self,
+        deployment: TaskDeployment,
+        clock: Clock,
+        control: ControlClient,
+        wake: Callable[[], None],
+    ) -> None:
         self._deployment = deployment
         self._control = control
         self._codec = PickleRunCodec()
@@ -38,7 +46,7 @@ class TaskHost:
         self._storage: Storage | None = None
         self._acknowledged: dict[int, tuple[FileRef, ...]] = {}
         self._copies = self._open_copies(config)
-        self._writer = SnapshotWriter(self._files_of, self._send, clock)
+        self._writer = SnapshotWriter(self._files_of, self._send, clock, wake)
         self.task = Task(
             deployment,
             TaskSettings.of(config),
@@ -62,6 +70,10 @@ class TaskHost:
     def checkpoint_aborted(self, checkpoint: int) -> None:
         self._acknowledged.pop(checkpoint, None)
         self._writer.abort(checkpoint)
+
+    def check(self) -> None:
+        if self._writer.broken is not None:
+            raise self._writer.broken
 
     def input_over(self) -> None:
         if self._deployment.checkpoint_folder is not None:

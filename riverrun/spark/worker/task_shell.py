@@ -35,6 +35,9 @@ class Outside(Protocol):
     def checkpoint_aborted(self, checkpoint: int) -> None:
         """Do not write the checkpoint any more."""
 
+    def check(self) -> None:
+        """Raise what makes it useless for the task to go on, if there is anything."""
+
     def input_over(self) -> None:
         """The task has processed all its input and waits for a checkpoint."""
 
@@ -89,6 +92,7 @@ class TaskShell:
                 assert_never(order)
 
     def _report(self) -> None:
+        self._outside.check()
         for snapshot in self._task.take_snapshots():
             self._outside.snapshot(snapshot)
         if self._task.input_over and not self._said_input_over:

@@ -30,7 +30,7 @@ _MOST_STEPS: Final = 1_000_000
 _STRETCH: Final = 30
 """How many times as long a run may be as the undisturbed one, before it is taken for endless."""
 _LEAST_STEPS: Final = 5_000
-_PATIENCE: Final = 100_000
+_PATIENCE: Final = 30_000
 """How many steps the search for a short run may take."""
 
 

@@ -36,6 +36,7 @@ from riverrun.storage.memory import MemoryStorage
 from riverrun.testing.faulty_storage import Fault as StorageFault
 from riverrun.testing.faulty_storage import FaultyStorage, StorageOperation
 from riverrun.testing.simulation.faults import Extent, Fault, FaultKind, PendingFaults
+from riverrun.testing.simulation.leftovers import Leftovers
 from riverrun.testing.simulation.program import SimulatedProgram
 from riverrun.testing.simulation.schedule import Schedule
 from riverrun.testing.simulation.trace import Trace
@@ -44,10 +45,10 @@ _BEGAN_MS: Final = 1_600_000_000_000
 _JOB: Final = JobId("0" * 31 + "1")
 _MOST_STEPS: Final = 100_000
 _MOST_MASTERS: Final = 50
+_MOST_FAILURES: Final = 30
+"""Of one JobMaster, whose job was disturbed only a few times."""
+_LOOK_EVERY: Final = 50
 _RETRY_MS: Final = 10.0
-_BESIDE: Final = 0.3
-"""How likely it is that a step goes to what should be gone, while there is any of it."""
-
 _MESSAGES: Final = (
     TriggerCheckpoint
     | CheckpointCompleted
@@ -84,14 +85,6 @@ class Outcome:
     problem: str | None = None
     """Why the run did not come to an end."""
     trace: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Leftover:
-    """An attempt or a JobMaster that should be gone, and when it is."""
-
-    body: LocalAttempt | LocalJob
-    until: int
 
 
 class Run:
@@ -141,7 +134,7 @@ class Run:
         self._held: dict[Way, int] = {}
         self._again: list[tuple[int, Way, Any]] = []
         self._broken: list[tuple[float, LocalAttempt]] = []
-        self._leftovers: list[_Leftover] = []
+        self._leftovers = Leftovers(self._rng, manner.haste, self._trace)
         self._job = self._new_master(resume=False)
 
     def run(self) -> Outcome:
@@ -174,8 +167,8 @@ class Run:
 
     def _step(self) -> None:
         self._steps += 1
-        if self._steps > self._most_steps:
-            raise _Endless(f"the run has not ended after {self._most_steps} steps")
+        if self._steps % _LOOK_EVERY == 0:
+            self._check_progress()
         for fault in self._faults.steps.pop(self._steps, ()):
             self._strike(fault)
         if self._again or self._broken or self._leftovers:
@@ -184,6 +177,14 @@ class Run:
         job.look()
         if not job.is_over:
             self._advance(job)
+
+    def _check_progress(self) -> None:
+        if self._steps > self._most_steps:
+            raise _Endless(f"the run has not ended after {self._steps} steps")
+        failures = self._job.failures()
+        if len(failures) > _MOST_FAILURES:
+            again = failures[-1].failure.headline()
+            raise _Endless(f"the job fails again and again: {again}")
 
     def _advance(self, job: LocalJob) -> None:
         ready = [way for way in job.ways if way.waiting]
@@ -265,19 +266,19 @@ class Run:
             return
         zombie = self._job.abandon(failure)
         if zombie is not None:
-            self._leftovers.append(_Leftover(zombie, self._steps + fault.extent))
+            self._leftovers.add(zombie, self._steps + fault.extent)
 
     def _replace_master(self, fault: Fault) -> None:
         old = self._job
         self._count(old)
         if fault.kind is FaultKind.MASTER_REPLACED:
             old.cut_off()
-            self._leftovers.append(_Leftover(old, self._steps + fault.extent))
+            self._leftovers.add(old, self._steps + fault.extent)
         elif old.attempt is not None:
             attempt = old.attempt
             old.cut_off()
             if fault.extent % 2:
-                self._leftovers.append(_Leftover(attempt, self._steps + fault.extent))
+                self._leftovers.add(attempt, self._steps + fault.extent)
             else:
                 attempt.close()
         self._held.clear()
@@ -299,38 +300,7 @@ class Run:
             if attempt is self._job.attempt:
                 self._note("a connection is found broken")
                 self._job.fail(Failure("SimulatedFault", "a connection is broken"))
-        for leftover in list(self._leftovers):
-            if leftover.until <= self._steps or not self._haunts(leftover.body):
-                self._leftovers.remove(leftover)
-                _close(leftover.body)
-
-    def _haunts(self, body: LocalAttempt | LocalJob) -> bool:
-        """Let a zombie do something now and then; whether it can go on."""
-        if self._rng.random() >= _BESIDE:
-            return True
-        try:
-            return self._haunts_once(body)
-        except Exception as error:  # noqa: BLE001  (whatever breaks it, it should be gone anyway)
-            self._note(f"zombie: ends with {type(error).__name__}: {error}")
-            return False
-
-    def _haunts_once(self, body: LocalAttempt | LocalJob) -> bool:
-        if isinstance(body, LocalJob):
-            body.look()
-            if body.is_over:
-                return False
-        ready = [way for way in body.ways if way.waiting]
-        if ready and self._rng.random() < self._haste:
-            way = self._rng.choice(ready)
-            if self._trace is not None:
-                self._trace.moved(self._steps, way, way.waiting[0], "  (zombie)")
-            if isinstance(body, LocalJob):
-                body.move(way)
-            else:
-                way.move()
-            return True
-        self._note("zombie: a turn")
-        return body.turn() is not Step.FINISHED or bool(ready)
+        self._leftovers.step(self._steps)
 
     def _storage_fault(self, operation: StorageOperation) -> StorageFault:
         for fault in self._faults.operations.pop(operation.number + 1, ()):
@@ -380,8 +350,7 @@ class Run:
         self._checkpoints += 0 if statistics is None else statistics.counts.completed
 
     def _clean_up(self) -> None:
-        for leftover in self._leftovers:
-            _close(leftover.body)
+        self._leftovers.close()
         if self._job.attempt is not None:
             self._job.attempt.close()
 
@@ -396,9 +365,3 @@ class Run:
 
 class _Endless(Exception):  # noqa: N818  (a way out of the run, which makes it a problem)
     """The run does not come to its end."""
-
-
-def _close(body: LocalAttempt | LocalJob) -> None:
-    attempt = body.attempt if isinstance(body, LocalJob) else body
-    if attempt is not None:
-        attempt.close()

@@ -71,7 +71,7 @@ def draw_manner(rng: random.Random, variety: Variety, program: Mapping[str, str]
     return Manner(
         config=config,
         may_repeat=_mode_of({**program, **config}) is CheckpointingMode.AT_LEAST_ONCE,
-        haste=rng.choice((0.3, 0.5, 0.8)),
+        haste=rng.choice((0.3, 0.6, 0.8)),
         turn_ms=rng.choice((1.0, 3.0, 5.0)),
         longest_run=rng.choice((1, 2, 3, 8)),
     )
@@ -80,7 +80,7 @@ def draw_manner(rng: random.Random, variety: Variety, program: Mapping[str, str]
 def _paces(rng: random.Random) -> dict[str, str]:
     """Times that fit a run of a few hundred steps, whatever the program sets for real life."""
     return {
-        options.CHECKPOINT_INTERVAL.key: f"{rng.choice((10, 15, 25, 40))} ms",
+        options.CHECKPOINT_INTERVAL.key: f"{rng.choice((10, 10, 20, 40))} ms",
         options.CHECKPOINT_TIMEOUT.key: f"{rng.choice((500, 2000))} ms",
         options.CHECKPOINT_MIN_PAUSE.key: "0 ms",
         options.TOLERABLE_FAILED_CHECKPOINTS.key: "1000000",
