@@ -141,7 +141,7 @@ def test_a_job_master_that_goes_on_from_the_wrong_checkpoint(
     monkeypatch.setattr(CheckpointStore, "_read_all", oldest_first)
 
     retained = Variety(modes=("aligned",), retained=(3,))
-    found(counting, retained, faults=Faults(master_crashes=3))
+    found(settled, retained, faults=Faults(master_crashes=3))
 
 
 def test_files_that_are_deleted_while_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_files_that_are_deleted_while_they_are_needed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Retention, "delete", too_much)
 
     shared = Variety(modes=("aligned",), incremental=(True,), retained=(1,))
-    found(settled, shared)
+    found(settled, shared, faults=Faults(task_crashes=6))
 
 
 def test_restored_state_that_is_not_the_one_that_was_saved(
