@@ -16,7 +16,6 @@ from riverrun.core.ids import Attempt, Millis, SubtaskId, VertexId
 from riverrun.core.lifecycle import TASK_MOVES, Life, TaskStatus
 from riverrun.graph.job_graph import JobGraph, JobVertex
 
-
 _PAST_ATTEMPTS: Final = 16
 """How many attempts are remembered: a job may start over for ever."""
 

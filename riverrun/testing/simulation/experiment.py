@@ -45,7 +45,11 @@ class Experiment:
         check: Check | None,
         config: Mapping[str, str],
     ) -> None:
-        self._program = SimulatedProgram(build, config)
+        self._programs = [
+            SimulatedProgram(build, {**config, options.PARALLELISM.key: str(parallelism)})
+            for parallelism in variety.parallelism
+        ] or [SimulatedProgram(build, config)]
+        self._program = self._programs[0]
         self._faults = faults
         self._variety = variety
         self._check = check
@@ -81,7 +85,7 @@ class Experiment:
         """One run."""
         folder = Path(self._scratch.name)
         most = self._most_steps
-        return Run(self._program, schedule, folder, traced=traced, most_steps=most).run()
+        return Run(self._programs, schedule, folder, traced=traced, most_steps=most).run()
 
     def problem(self, schedule: Schedule, outcome: Outcome) -> str | None:
         """What is wrong with the run; ``None`` when it is as it should be."""

@@ -35,6 +35,7 @@ class SimulatedProgram:
         program = Program(Configuration({"riverrun.master": "in-process", **config}))
         stream = build(StreamExecutionEnvironment(program))
         if not isinstance(stream, DataStream):
+            program.close()
             raise ProgramError(
                 f"simulate: build gave {stream!r}; expected the DataStream whose records are compared "
                 f"with those of the undisturbed run: return it instead of executing the program"

@@ -92,7 +92,7 @@ class Run:
 
     def __init__(
         self,
-        program: SimulatedProgram,
+        programs: Sequence[SimulatedProgram],
         schedule: Schedule,
         folder: Path,
         *,
@@ -101,7 +101,8 @@ class Run:
     ) -> None:
         manner = schedule.manner
         self._most_steps = most_steps
-        self._program = program
+        self._programs = programs
+        program = programs[0]
         self._haste = manner.haste
         self._clock = ManualClock(_BEGAN_MS)
         self._rng = random.Random(f"order {schedule.order}")  # noqa: S311  (has to be repeatable)
@@ -114,9 +115,6 @@ class Run:
         self._values: list[Any] = []
         config = {**program.config, **manner.config}
         self._config = config
-        self._submission = JobSubmission(
-            job=_JOB, name="simulated", graph=program.copies.graph, config=config
-        )
         self._place = Surroundings(
             clock=self._clock,
             rng=self._rng,
@@ -327,10 +325,11 @@ class Run:
             self._masters += 1
             if self._masters > _MOST_MASTERS:
                 raise _Endless("no JobMaster could start")
+            copies = self._programs[int(self._rng.random() * len(self._programs))].copies
             try:
                 return LocalJob(
-                    replace(self._submission, resume=resume),
-                    self._program.copies,
+                    JobSubmission(_JOB, "simulated", copies.graph, self._config, resume=resume),
+                    copies,
                     self._place,
                     f"JobMaster {self._masters}",
                 )

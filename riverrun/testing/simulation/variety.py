@@ -30,6 +30,8 @@ class Variety:
     max_concurrent: tuple[int, ...] = (1, 2)
     """Checkpoints at a time; not for unaligned ones."""
     retained: tuple[int, ...] = (1, 2)
+    parallelism: tuple[int, ...] = ()
+    """What each JobMaster takes one of, for operators that do not set their own; a job is rescaled so."""
 
     def __post_init__(self) -> None:
         for mode in self.modes:
