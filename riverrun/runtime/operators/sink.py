@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from riverrun.api.sink import Committable, Committer, SinkWriter, SinkWriterContext
 from riverrun.graph.specs import SinkSpec
 from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
 from riverrun.runtime.system_state import COMMITTABLES, WRITER
 
-_AFTER_THE_LAST = 1 << 62
+_AFTER_THE_LAST: Final = 1 << 62
 """Stands for the checkpoint of what is committed at the end of a job that takes none."""
 
 
@@ -29,15 +30,7 @@ class SinkOperator(Operator):
         self._final_checkpoint = context.final_checkpoint
         self._subtask = context.subtask
         states = context.states
-        writer_context = SinkWriterContext(
-            subtask_index=context.subtask,
-            parallelism=context.parallelism,
-            task_name=context.name,
-            to_client=context.to_client,
-            runtime=context.runtime,
-            restored=states.restored_items(WRITER),
-            checkpointing=context.checkpointing,
-        )
+        writer_context = _writer_context(context, states.restored_items(WRITER))
         self._committer = self._sink.create_committer(writer_context)
         # The checkpoint they are part of is complete, or nobody would restore it.
         self._commit(states.restored_items(COMMITTABLES))
@@ -48,16 +41,7 @@ class SinkOperator(Operator):
 
     def recommit(self, context: OperatorContext) -> None:
         """For a sink that had finished: commit what its last checkpoint prepared, write nothing."""
-        self._committer = self._sink.create_committer(
-            SinkWriterContext(
-                subtask_index=context.subtask,
-                parallelism=context.parallelism,
-                task_name=context.name,
-                to_client=context.to_client,
-                runtime=context.runtime,
-                checkpointing=context.checkpointing,
-            )
-        )
+        self._committer = self._sink.create_committer(_writer_context(context, ()))
         self._commit(context.states.restored_items(COMMITTABLES))
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
@@ -106,3 +90,15 @@ class SinkOperator(Operator):
     def _commit(self, committables: list[Committable]) -> None:
         if committables and self._committer is not None:
             self._committer.commit(committables)
+
+
+def _writer_context(context: OperatorContext, restored: Sequence[Any]) -> SinkWriterContext:
+    return SinkWriterContext(
+        subtask_index=context.subtask,
+        parallelism=context.parallelism,
+        task_name=context.name,
+        to_client=context.to_client,
+        runtime=context.runtime,
+        restored=restored,
+        checkpointing=context.checkpointing,
+    )
