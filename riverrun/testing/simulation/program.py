@@ -44,6 +44,8 @@ class SimulatedProgram:
         stream.sink_to(CollectSink(marked)).name("Result")
         compiled = program.show()
         self.copies = ProgramCopies(compiled.job_graph)
+        self.tasks = sum(vertex.parallelism for vertex in compiled.job_graph.vertices)
+        """How many tasks there are."""
         self.config = program.config.to_dict()
         """What the program set itself."""
         self.result_id = next(

@@ -48,6 +48,8 @@ _MOST_MASTERS: Final = 50
 _MOST_FAILURES: Final = 30
 """Of one JobMaster, whose job was disturbed only a few times."""
 _LOOK_EVERY: Final = 50
+_USUAL_TASKS: Final = 4
+"""Tasks run side by side: with more of them a turn of one takes less of everybody's time."""
 _RETRY_MS: Final = 10.0
 _MESSAGES: Final = (
     TriggerCheckpoint
@@ -126,7 +128,7 @@ class Run:
             checkpoint_dir="memory://simulated",
             folder=folder,
             open_spill=io.BytesIO,
-            turn_ms=manner.turn_ms,
+            turn_ms=manner.turn_ms * _USUAL_TASKS / max(_USUAL_TASKS, program.tasks),
         )
         self._masters = 0
         self._held: dict[Way, int] = {}

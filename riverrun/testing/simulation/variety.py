@@ -50,6 +50,7 @@ class Manner:
     haste: float = 0.5
     """How likely it is that something on its way arrives before a task takes a turn."""
     turn_ms: float = 1.0
+    """How long one round takes, in which each of a few tasks has a turn."""
     longest_run: int = 4
     """How many records a task takes at once."""
 
@@ -83,7 +84,7 @@ def _paces(rng: random.Random) -> dict[str, str]:
     """Times that fit a run of a few hundred steps, whatever the program sets for real life."""
     return {
         options.CHECKPOINT_INTERVAL.key: f"{rng.choice((10, 10, 20, 40))} ms",
-        options.CHECKPOINT_TIMEOUT.key: f"{rng.choice((500, 2000))} ms",
+        options.CHECKPOINT_TIMEOUT.key: f"{rng.choice((1000, 5000))} ms",
         options.CHECKPOINT_MIN_PAUSE.key: "0 ms",
         options.TOLERABLE_FAILED_CHECKPOINTS.key: "1000000",
         options.RESTART_STRATEGY.key: "fixed-delay",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from riverrun.api.broadcast_functions import KeyedBroadcastProcessFunction
@@ -14,6 +14,7 @@ from riverrun.api.checkpointed import (
 from riverrun.api.functions import FlatMapFunction, MapFunction
 from riverrun.api.process_functions import KeyedProcessFunction
 from riverrun.api.runtime_context import RuntimeContext
+from riverrun.api.sink import Committable, Committer, Sink, SinkWriter, SinkWriterContext
 from riverrun.api.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from riverrun.datastream.data_stream import DataStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
@@ -141,3 +142,50 @@ def passing(env: StreamExecutionEnvironment) -> DataStream:
     """No state at all but the sources' positions: each record comes out as it went in."""
     env.set_parallelism(2)
     return env.from_sequence(1, 20).rebalance().map(lambda value: value * 10)
+
+
+def rescaled(env: StreamExecutionEnvironment) -> DataStream:
+    """Nothing says at which parallelism it runs, and nothing in its result depends on it."""
+    numbers = env.from_sequence(1, 18).rebalance().map(lambda value: value + 100)
+    return numbers.key_by(lambda value: value % 5).process(Count())
+
+
+OUTSIDE: dict[str, list[Any]] = {}
+"""What is visible in the store of ``OutsideSink``, by the ids of commits."""
+
+
+class OutsideSink(Sink[Any]):
+    """Writes to a store that knows nothing of the job, and that zombies reach too."""
+
+    def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
+        return _OutsideWriter()
+
+    def create_committer(self, context: SinkWriterContext) -> Committer:
+        return _OutsideCommitter()
+
+
+class _OutsideWriter(SinkWriter[Any]):
+    def __init__(self) -> None:
+        self._held: list[Any] = []
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self._held.append(value)
+
+    def prepare_commit(self) -> list[Any]:
+        held, self._held = self._held, []
+        return [held[:1], held[1:]]
+
+
+class _OutsideCommitter(Committer):
+    def commit(self, committables: Sequence[Committable]) -> None:
+        for each in committables:
+            before = OUTSIDE.setdefault(each.id, each.value)
+            assert before == each.value, f"{each.id} was {before!r} and is {each.value!r}"
+
+
+def written_outside(env: StreamExecutionEnvironment) -> DataStream:
+    """The result goes to the outside store, too."""
+    env.set_parallelism(2)
+    numbers = env.from_sequence(1, 20).rebalance().map(lambda value: value * 10)
+    numbers.sink_to(OutsideSink())
+    return numbers

@@ -76,6 +76,28 @@ def test_at_least_once_loses_nothing_and_may_repeat() -> None:
     assert any(repeats)
 
 
+def test_results_survive_another_parallelism() -> None:
+    often = Faults(master_crashes=3)
+    rescaled = Variety(parallelism=(1, 2, 3))
+
+    simulate(simulated_programs.rescaled, seeds=range(80), faults=often, variety=rescaled)
+
+
+def test_what_zombies_commit_is_part_of_a_complete_checkpoint() -> None:
+    found: list[list[Any]] = []
+
+    def check(values: list[Any]) -> None:
+        outside = [value for commit in simulated_programs.OUTSIDE.values() for value in commit]
+        found.append(sorted(outside))
+        simulated_programs.OUTSIDE.clear()
+        assert found[-1] == found[0]
+
+    haunted = Faults(zombies=4, master_crashes=2)
+    simulate(simulated_programs.written_outside, seeds=range(60), faults=haunted, check=check)
+
+    assert len(found[0]) == 20
+
+
 def test_another_order_of_events_is_no_fault() -> None:
     report = simulate(simulated_programs.counting, seeds=range(30), faults=Faults.none())
 
