@@ -13,7 +13,7 @@ from typing import Any
 
 from riverrun.core import options
 from riverrun.core.clock import ManualClock, SystemClock
-from riverrun.core.errors import Failure
+from riverrun.core.errors import CheckpointFailed, Failure
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
@@ -38,6 +38,7 @@ class InProcessJob:
         self._clock = SystemClock()
         self._lock = threading.Lock()
         self._orders: deque[Callable[[LocalJob], None]] = deque()
+        self._wishes: list[Future[str]] = []
         self._done = threading.Event()
         self._cancelled = False
         self._collapsed: Failure | None = None
@@ -110,8 +111,9 @@ class InProcessJob:
         wish: Future[str] = Future()
         with self._lock:
             if self._done.is_set():
-                self._job.request_checkpoint(wish)
+                wish.set_exception(self._too_late())
             else:
+                self._wishes.append(wish)
                 self._orders.append(lambda job: job.request_checkpoint(wish))
         return wish.result(timeout)
 
@@ -156,8 +158,9 @@ class InProcessJob:
                 self._metrics = self._job.metrics
                 self._failures = self._job.failures()
                 self._status = self._last_status()
-                for order in self._orders:
-                    order(self._job)
+                for wish in self._wishes:
+                    if not wish.done():
+                        wish.set_exception(self._too_late())
                 self._done.set()
 
     def _drive(self) -> None:
@@ -170,6 +173,9 @@ class InProcessJob:
                 self._obey(job)
             self._show(job)
             job.step()
+
+    def _too_late(self) -> CheckpointFailed:
+        return CheckpointFailed(f"job {self.name!r}: it is {self._status.value}")
 
     def _last_status(self) -> JobStatus:
         if self._cancelled:

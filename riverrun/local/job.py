@@ -22,6 +22,7 @@ from riverrun.cluster.job_master import job_events as ev
 from riverrun.cluster.job_master import restart_strategy
 from riverrun.cluster.job_master.job_state import JobState
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
+from riverrun.core import options
 from riverrun.core.errors import CheckpointFailed, Failure, InternalError
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, SubtaskId
@@ -104,13 +105,10 @@ class LocalJob:
 
     def request_checkpoint(self, wish: Future[str]) -> None:
         """Take a checkpoint now; ``wish`` gets its location, or CheckpointFailed."""
-        if self.is_over:
-            why = f"it is {self.status.value}"
-        elif not self._checkpoints.enabled:
-            why = "it takes no checkpoints"
-        else:
+        if self._checkpoints.enabled:
             self._checkpoints.request(wish)
             return
+        why = f"takes no checkpoints; set {options.CHECKPOINT_INTERVAL.key!r}"
         wish.set_exception(CheckpointFailed(f"job {self._submission.name!r}: {why}"))
 
     # what drives the job
@@ -263,7 +261,7 @@ class LocalJob:
         self._decide(ev.AttemptOver(JobStatus.FAILED, failure))
 
     def _finished(self, attempt: LocalAttempt) -> None:
-        self.metrics = attempt.metrics()
+        self._keep_metrics(attempt)
         error = attempt.close()
         if error is not None:
             self._fail(attempt, attempt.describe(error), stop=True)
@@ -274,12 +272,16 @@ class LocalJob:
     def _leave(self, attempt: LocalAttempt, reason: str, *, stop: bool) -> None:
         """The attempt is not this job's any more."""
         if not attempt.is_over:
-            self.metrics = attempt.metrics()
+            self._keep_metrics(attempt)
         self.attempt = None
         self._find_ways()
         if stop:
             attempt.close()
         self._checkpoints.ended(reason)
+
+    def _keep_metrics(self, attempt: LocalAttempt) -> None:
+        if self._place.wants_metrics:
+            self.metrics = attempt.metrics()
 
     def _prepared(self, point: StartingPoint | Exception) -> None:
         if isinstance(point, Exception):

@@ -61,3 +61,4 @@ class Surroundings:
     """For local files of tasks; made when the first of them is."""
     open_spill: OpenSpill
     turn_ms: float = TURN_MS
+    wants_metrics: bool = True

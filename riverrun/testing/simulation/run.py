@@ -128,6 +128,7 @@ class Run:
             checkpoint_dir="memory://simulated",
             folder=folder,
             open_spill=io.BytesIO,
+            wants_metrics=False,
             turn_ms=manner.turn_ms * _USUAL_TASKS / max(_USUAL_TASKS, program.tasks),
         )
         self._masters = 0
