@@ -1,1 +1,1 @@
-"""The public test kit: manual clock, operator harness, leak checks."""
+"""The public test kit: a simulator for programs, a store that fails, leak checks, processes, clusters."""

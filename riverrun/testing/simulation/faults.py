@@ -62,7 +62,7 @@ class FaultKind(Enum):
     SLOW = "the store is slow"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Fault:
     """One thing that goes wrong."""
 
