@@ -294,7 +294,7 @@ MASTER: Final = ConfigOption(
     "where jobs run: local[N], local[*], spark://host:port, yarn, k8s://..., or in-process",
 )
 FRAME_BYTES: Final = ConfigOption(
-    "riverrun.frame.bytes", MEMORY, 256 << 10, "a buffer that holds this much leaves at once"
+    "riverrun.frame.bytes", MEMORY, 64 << 10, "a buffer that holds this much leaves at once"
 )
 HEARTBEAT_INTERVAL: Final = ConfigOption("riverrun.heartbeat.interval", DURATION, _s(1))
 HEARTBEAT_TIMEOUT: Final = ConfigOption("riverrun.heartbeat.timeout", DURATION, _s(50))
@@ -306,7 +306,7 @@ COLLECT_WINDOW_BYTES: Final = ConfigOption(
     "riverrun.collect.window-bytes", MEMORY, 4 << 20, "results a task may send ahead of the client"
 )
 MAILBOX_FRAMES: Final = ConfigOption(
-    "riverrun.mailbox.frames", INT, 8, "frames that wait in front of a task"
+    "riverrun.mailbox.frames", INT, 4, "frames that wait in front of a task"
 )
 ALIGNMENT_MEMORY: Final = ConfigOption(
     "riverrun.alignment.memory",

@@ -17,7 +17,7 @@ _MB: Final = 1 << 20
 class TaskSettings:
     """Sizes and intervals of one task."""
 
-    frame_bytes: int = _MB // 4
+    frame_bytes: int = _MB // 16
     latency_interval_ms: int = 0
     watermark_interval_ms: int = 200
     seed: int | None = None

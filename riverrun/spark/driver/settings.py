@@ -83,7 +83,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting(
         "spark.shuffle.streaming.networkBufferSize",
-        "262144",
+        "65536",
         "32768",
         lambda _: True,
         "about riverrun.frame.bytes",
@@ -91,7 +91,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting(
         "spark.shuffle.streaming.writerMaxMemory",
-        "2097152",
+        "524288",
         "",
         _at_most(16 << 20),
         "at most 16777216",
@@ -99,7 +99,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     ),
     Setting(
         "spark.shuffle.streaming.readerMaxMemory",
-        "2097152",
+        "524288",
         "",
         _at_most(16 << 20),
         "at most 16777216",
