@@ -25,7 +25,7 @@ Check: TypeAlias = Callable[[list[Any]], None]
 
 _OTHER_ORDERS: Final = 20
 """How many other orders of events are tried in search of a shorter run that fails."""
-_MOST_STEPS: Final = 1_000_000
+_MOST_STEPS: Final = 300_000
 """Of the undisturbed run."""
 _STRETCH: Final = 30
 """How many times as long a run may be as the undisturbed one, before it is taken for endless."""
