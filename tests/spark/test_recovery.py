@@ -137,6 +137,7 @@ def test_nothing_of_a_worker_that_was_stopped_and_woke_up_too_late_counts(
     watch = Stopwatch()
     os.kill(pid, signal.SIGSTOP)
     wait_until(client.get_failures, what="the silence is noticed")
+    assert psutil.Process(pid).status() == psutil.STATUS_STOPPED
     # It wakes up in the middle of what it was doing, with a checkpoint begun or acknowledged.
     os.kill(pid, signal.SIGCONT)
     await_recovery(client, 0)

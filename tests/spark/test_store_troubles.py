@@ -10,16 +10,16 @@ import pytest
 from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.job_client import JobClient
 from riverrun.testing.waiting import wait_until
-from tests.spark.allround.chaos import await_checkpoint, statistics
+from tests.spark.allround.chaos import await_checkpoint, statistics, take_checkpoint
+from tests.spark.allround.oracle import problems_but_repeats
 from tests.spark.allround.run import RECOVERING, Run, all_round
 from tests.spark.allround.sabotage import Saboteur
-from tests.spark.allround.small_job import finish_small_job, start_small_job
+from tests.spark.allround.small_job import SmallJob
 from tests.spark.conftest import MakeEnv
 
 pytestmark = pytest.mark.spark
 
 _METADATA = "_metadata"
-_CHECKPOINT_S = 20.0
 
 
 class Store:
@@ -104,7 +104,9 @@ def test_a_job_goes_on_while_the_disk_is_full_and_checkpoints_when_there_is_room
         "execution.checkpointing.dir": str(store),
     }
     saboteur = Saboteur(tmp_path / "sabotage")
-    client = start_small_job(make_env(1, config), tmp_path, saboteur)
+    # The sink's own files would not fit either.
+    job = SmallJob(make_env(1, config), tmp_path, saboteur, to_files=False)
+    client = job.client
     await_checkpoint(client)
 
     saboteur.disk_full(on=True)
@@ -116,7 +118,7 @@ def test_a_job_goes_on_while_the_disk_is_full_and_checkpoints_when_there_is_room
     assert latest.failed is not None
     assert "File too large" in str(latest.failed.failure_message)
     assert client.get_failures() == []
-    finish_small_job(client, tmp_path)
+    job.finish()
     assert [path for path in store.rglob("*") if path.is_file()] == []
 
 
@@ -175,9 +177,10 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_it(
     env = make_env(2, {**_BY_HAND, "execution.checkpointing.dir": str(store)})
 
     with all_round(env, tmp_path) as run:
+        run.find_problems = problems_but_repeats
         for name, damage in DAMAGES.items():
-            good = run.client.trigger_checkpoint(_CHECKPOINT_S)
-            damage(run.client.trigger_checkpoint(_CHECKPOINT_S))
+            good = take_checkpoint(run.client)
+            damage(take_checkpoint(run.client))
             run.chaos.kill_and_recover("remember")
             wait_until(
                 lambda good=good: _restored_from(run) == good,  # type: ignore[misc]
@@ -187,7 +190,7 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_it(
 
 def _restored_from(run: Run) -> str | None:
     restored = statistics(run.client).latest.restored
-    return None if restored is None else restored.external_path
+    return None if restored is None else restored.external_path.removesuffix(f"/{_METADATA}")
 
 
 def test_state_is_read_from_copies_on_the_same_machine(make_env: MakeEnv, tmp_path: Path) -> None:
@@ -198,7 +201,7 @@ def test_state_is_read_from_copies_on_the_same_machine(make_env: MakeEnv, tmp_pa
     }
 
     with all_round(make_env(2, config), tmp_path) as run:
-        location = run.client.trigger_checkpoint(_CHECKPOINT_S)
+        location = take_checkpoint(run.client)
         # Whoever read these would notice.
         damage_state(location, flip)
         run.chaos.kill_and_recover("remember")

@@ -38,6 +38,7 @@ class SnapshotWriter:
         """Why no snapshot of this task can ever be written; ``on_broken`` is called then."""
         self._queue: queue.SimpleQueue[TaskSnapshot | None] = queue.SimpleQueue()
         self._aborted: set[int] = set()
+        self._abandoned = False
         self._thread: threading.Thread | None = None
 
     def write(self, snapshot: TaskSnapshot) -> None:
@@ -61,6 +62,10 @@ class SnapshotWriter:
             self._thread.join()
             self._thread = None
 
+    def abandon(self) -> None:
+        """The task leaves and its local files go: what becomes of snapshots concerns nobody any more."""
+        self._abandoned = True
+
     def _work(self) -> None:
         while (snapshot := self._queue.get()) is not None:
             if snapshot.checkpoint in self._aborted:
@@ -83,7 +88,7 @@ class SnapshotWriter:
             files = self._files_of(checkpoint)
         except Exception as error:  # noqa: BLE001  (the checkpoint fails, the task goes on)
             snapshot.discard()
-            return _declined(checkpoint, error)
+            return self._declined(checkpoint, error)
         try:
             described, times = snapshot.write(files)
         except ProgramError:
@@ -91,13 +96,18 @@ class SnapshotWriter:
             raise
         except Exception as error:  # noqa: BLE001  (the checkpoint fails, the task goes on)
             _discard(files)
-            return _declined(checkpoint, error)
+            return self._declined(checkpoint, error)
         times = msgspec.structs.replace(
             times,
             async_ms=self._clock.monotonic() - began,
             state_bytes=files.bytes_written,
         )
         return CheckpointAcknowledged(checkpoint, described, times)
+
+    def _declined(self, checkpoint: int, error: Exception) -> CheckpointDeclined:
+        if not self._abandoned:
+            log.warning("snapshot not written checkpoint=%d", checkpoint, exc_info=error)
+        return CheckpointDeclined(checkpoint, f"{type(error).__name__}: {error}")
 
 
 def _discard(files: CheckpointFiles) -> None:
@@ -106,8 +116,3 @@ def _discard(files: CheckpointFiles) -> None:
         files.discard()
     except StorageError as error:
         log.warning("files not deleted files=%s reason=%s", files.written(), error)
-
-
-def _declined(checkpoint: int, error: Exception) -> CheckpointDeclined:
-    log.warning("snapshot not written checkpoint=%d", checkpoint, exc_info=error)
-    return CheckpointDeclined(checkpoint, f"{type(error).__name__}: {error}")

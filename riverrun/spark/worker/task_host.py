@@ -87,6 +87,7 @@ class TaskHost:
 
     def close(self) -> BaseException | None:
         """Close the task and remove its local files; the first error is given back."""
+        self._writer.abandon()
         broken = self.task.close()
         self._folder.remove()
         return broken

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from riverrun.checkpoint.statistics import CheckpointingStatistics
+from riverrun.core.errors import CheckpointFailed
 from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.job_client import JobClient
 from riverrun.testing.waiting import wait_until
+
+_CHECKPOINT_S = 20.0
 
 
 class Chaos:
@@ -116,6 +119,21 @@ def await_checkpoint(client: JobClient, more: int = 1) -> None:
         lambda: statistics(client).counts.completed >= goal or _has_ended(client),
         what=f"{goal} completed checkpoints; {statistics(client).counts}",
     )
+
+
+def take_checkpoint(client: JobClient) -> str:
+    """Take a checkpoint as soon as all of the job runs; where it is."""
+
+    def taken() -> str | None:
+        await_running(client)
+        # Not every task may run yet.
+        with suppress(CheckpointFailed):
+            return client.trigger_checkpoint(_CHECKPOINT_S)
+        return None
+
+    location = wait_until(taken, what="a checkpoint")
+    assert location is not None
+    return location
 
 
 def statistics(client: JobClient) -> CheckpointingStatistics:

@@ -39,6 +39,7 @@ class Run:
         self.folder = folder
         self.chaos = Chaos(client, seed)
         self.collected: list[Record] = []
+        self.find_problems = problems
 
     def finish(self) -> None:
         """Let the job run to its end, and hold both results against the oracle."""
@@ -47,8 +48,8 @@ class Run:
 
     def check(self) -> None:
         """Hold the results against the oracle."""
-        assert problems(self.shape, committed(self.folder / "out")) == []
-        assert problems(self.shape, self.collected) == []
+        assert self.find_problems(self.shape, committed(self.folder / "out")) == []
+        assert self.find_problems(self.shape, self.collected) == []
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import threading
+import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,8 +68,13 @@ class Saboteur:
         """Let the worker die there."""
         (self._folder / "struck").unlink(missing_ok=True)
         aside = self._folder / "arming"
-        aside.write_text(json.dumps(asdict(target)))
+        # Different each time: operations are counted anew.
+        aside.write_text(json.dumps([asdict(target), uuid.uuid4().hex]))
         aside.rename(self._folder / "armed")
+
+    def disarm(self) -> None:
+        """Let all workers live."""
+        (self._folder / "armed").unlink(missing_ok=True)
 
     def has_struck(self) -> bool:
         """Whether the worker died there."""
@@ -135,7 +141,8 @@ class _Watch:
                 log.write(json.dumps([self._rider, kind, number]) + "\n")
         if armed is None:
             return None
-        target = Target(**json.loads(armed))
+        described, _ = json.loads(armed)
+        target = Target(**described)
         hit = (target.rider, target.kind, target.number) == (self._rider, kind, number)
         return target.moment if hit else None
 

@@ -16,7 +16,7 @@ from riverrun.api.source import (
 )
 from riverrun.connectors.datagen import Allowance
 
-_BURST_MS = 100.0
+BURST_MS = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class _SequenceReader(SourceReader[tuple[int, int]]):
         values = self._take(due)
         self._allowance.spend(len(values))
         if due < limit:
-            return Polled(values, status=SourceStatus.NOTHING_AVAILABLE, wait_ms=_BURST_MS)
+            return Polled(values, status=SourceStatus.NOTHING_AVAILABLE, wait_ms=BURST_MS)
         return Polled(values)
 
     def snapshot_splits(self) -> list[Any]:
