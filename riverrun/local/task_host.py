@@ -142,15 +142,12 @@ class TaskHost:
         try:
             files = self._files_of(checkpoint)
             described, times = snapshot.write(files)
-        except ProgramError:
-            # Never will be: the job must not start over for ever.
-            snapshot.discard()
-            _discard(files)
-            raise
         except Exception as error:
-            log.debug("snapshot not written checkpoint=%d", checkpoint, exc_info=error)
             snapshot.discard()
             _discard(files)
+            if isinstance(error, ProgramError):
+                raise  # State that cannot be stored: no other checkpoint will do better.
+            log.debug("snapshot not written checkpoint=%d", checkpoint, exc_info=error)
             return CheckpointDeclined(checkpoint, f"{type(error).__name__}: {error}")
         times = msgspec.structs.replace(times, state_bytes=files.bytes_written)
         return CheckpointAcknowledged(checkpoint, described, times)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -280,4 +281,19 @@ def test_a_handler_of_the_client_that_raises_ends_the_job_for_good(make_env: Mak
     env.from_sequence(1, 50).sink_to(CollectSink(refuse))
 
     with pytest.raises(JobFailed, match="the client's disk is full"):
+        env.execute()
+
+
+def test_state_that_cannot_be_stored_ends_the_job(make_env: MakeEnv) -> None:
+    class Keeps(KeyedProcessFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self._kept = runtime_context.get_state(ValueStateDescriptor("kept"))
+
+        def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
+            self._kept.update(threading.Lock())
+
+    env = make_env(**INTERVAL, **AT_ONCE)
+    slowly(env).key_by(lambda value: value % 3).process(Keeps()).add_sink(lambda _: None)
+
+    with pytest.raises(JobFailed, match="lock"):
         env.execute()
