@@ -79,6 +79,14 @@ def test_a_job_runs_once_every_task_is_registered() -> None:
     assert state.story == (JobStatus.INITIALIZING, JobStatus.CREATED, JobStatus.RUNNING)
 
 
+def test_records_flow_once_every_task_is_ready() -> None:
+    state = make()
+    feed(state, ev.JobStarted(), *registered(A, B))
+
+    assert feed(state, ev.TaskStatusReported(A, TaskStatus.RUNNING)) == []
+    assert feed(state, ev.TaskStatusReported(B, TaskStatus.RUNNING)) == [StartTasks()]
+
+
 def test_a_job_finishes_when_engine_tasks_and_client_are_done() -> None:
     state = running()
 

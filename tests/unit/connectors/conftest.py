@@ -57,7 +57,8 @@ class Client:
     def __init__(self) -> None:
         self.runs: list[list[Any]] = []
 
-    def send(self, values: Sequence[Any]) -> None:
+    def send(self, values: Sequence[Any], commit: str | None = None) -> None:
+        del commit
         self.runs.append(list(values))
 
 
