@@ -82,7 +82,10 @@ class CheckpointStore:
             JobTakenOver: ``epoch`` is not higher than all before.
         """
         claimed = self._owner.claim(epoch)
-        self._storage.sweep(self.folder, SWEEP_AFTER_S)
+        try:
+            self._storage.sweep(self.folder, SWEEP_AFTER_S)
+        except StorageError as error:
+            log.warning("unfinished files stay folder=%s reason=%s", self.folder, error)
         return claimed
 
     def check_owner(self) -> None:
