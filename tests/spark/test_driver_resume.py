@@ -34,7 +34,7 @@ from riverrun.datastream.environment import StreamExecutionEnvironment
 from tests.spark.allround.job import Shape, build
 from tests.spark.allround.sabotage import watch
 
-here = Path(__file__).parent
+here = Path(__file__).resolve().parent
 watch("master", here / "sabotage")
 env = StreamExecutionEnvironment.get_execution_environment()
 build(env, {_SHAPE!r}, here)
@@ -60,7 +60,7 @@ class Program:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Run it, with ``arguments`` of ``river run``."""
         definitions = [f"-D{key}={value}" for key, value in self._config.items()]
-        river = [sys.executable, "-m", "riverrun.cli.main", "run"]
+        river = [sys.executable, "-c", "from riverrun.cli.main import main; main()", "run"]
         return subprocess.Popen(
             [*river, *definitions, *arguments, "job.py"],
             cwd=self.folder,
