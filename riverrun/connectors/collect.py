@@ -58,6 +58,10 @@ class _ClientWriter(SinkWriter[Any]):
         self._to_client.send(values)
 
 
+# Values committed with one message, so that no message to the client grows with the checkpoint interval.
+COMMIT_PIECE = 4096
+
+
 class _CommittingWriter(SinkWriter[Any]):
     """Holds records back until their checkpoint is complete."""
 
@@ -74,7 +78,7 @@ class _CommittingWriter(SinkWriter[Any]):
 
     def prepare_commit(self) -> list[Any]:
         held, self._held = self._held, []
-        return [held] if held else []
+        return [held[start : start + COMMIT_PIECE] for start in range(0, len(held), COMMIT_PIECE)]
 
 
 class _ClientCommitter(Committer):

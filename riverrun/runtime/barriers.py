@@ -194,7 +194,6 @@ class BarrierHandler:
         if self._is_over(checkpoint):
             return []
         self._aborted.add(checkpoint)
-        self._noticed.pop(checkpoint, None)
         return self._drop(checkpoint)
 
     def arrived(self, channel: int, checkpoint: int, now: float) -> list[Action]:
@@ -214,7 +213,8 @@ class BarrierHandler:
         actions: list[Action] = []
         if mode is not BarrierMode.AT_LEAST_ONCE:
             # A channel keeps its order, so barriers of an older one can only miss because it was given up.
-            for older in [number for number in self._pending if number < barrier.checkpoint]:
+            known = {*self._pending, *self._noticed}
+            for older in sorted(number for number in known if number < barrier.checkpoint):
                 actions += self._drop(older)
         self._latest = max(self._latest, barrier.checkpoint)
         self._aborted = {number for number in self._aborted if number > self._latest}
@@ -260,6 +260,7 @@ class BarrierHandler:
         return [taken, Release()]
 
     def _drop(self, checkpoint: int) -> list[Action]:
+        self._noticed.pop(checkpoint, None)
         progress = self._pending.pop(checkpoint, None)
         if progress is None:
             return []

@@ -34,6 +34,7 @@ from riverrun.protocol.snapshots import (
 from riverrun.serde.check import TypeMismatch
 from riverrun.serde.pickled_runs import UnpicklableValue
 from riverrun.state.backend import StateRefused
+from riverrun.state.elements import elements_for
 from riverrun.state.migration import Migration, plan_migration
 from riverrun.state.rocksdb.values import ValueCodec
 from riverrun.state.schema import StateSchema, schema_from, schema_of
@@ -92,10 +93,10 @@ class OperatorListState(_Kept, ListState[Any]):
         self.add_all([value])
 
     def add_all(self, values: Iterable[Any]) -> None:
-        self._elements += self._checked(values)
+        self._elements += elements_for(self.schema.meta.name, values)
 
     def update(self, values: Iterable[Any]) -> None:
-        self._elements = self._checked(values)
+        self._elements = elements_for(self.schema.meta.name, values)
 
     def clear(self) -> None:
         self._elements = []
@@ -107,15 +108,6 @@ class OperatorListState(_Kept, ListState[Any]):
         """Append restored items."""
         values = map(ValueCodec(written.value).decode, items)
         self._elements += values if change is None else map(change.value, values)
-
-    def _checked(self, values: Iterable[Any]) -> list[Any]:
-        new = list(values)
-        if any(value is None for value in new):
-            raise TypeError(
-                f"state {self.schema.meta.name!r}: None was to be added to a list state; "
-                f"expected a value, so leave None out or wrap it"
-            )
-        return new
 
 
 class _ReadableMap(ReadOnlyBroadcastState[Any, Any]):

@@ -22,6 +22,7 @@ from riverrun.api.state import (
     ValueState,
 )
 from riverrun.protocol.snapshots import StateKind
+from riverrun.state.elements import elements_for
 from riverrun.state.schema import MAPS
 from riverrun.state.ttl_rules import TtlRules
 
@@ -188,13 +189,7 @@ class TtlListState(ListState[Any]):
 
     def _timed(self, values: Iterable[Any]) -> list[tuple[Any, int]]:
         now = self._rules.now()
-        timed = [(value, now) for value in values]
-        if any(value is None for value, _ in timed):
-            raise TypeError(
-                f"state {self._name!r}: None was to be added to a list state; "
-                f"expected a value, so leave None out or wrap it"
-            )
-        return timed
+        return [(value, now) for value in elements_for(self._name, values)]
 
 
 class TtlMapState(MapState[Any, Any]):

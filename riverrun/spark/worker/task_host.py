@@ -63,7 +63,9 @@ class TaskHost:
 
     def checkpoint_completed(self, checkpoint: int) -> None:
         files = self._acknowledged.pop(checkpoint, None)
-        self._acknowledged = {n: f for n, f in self._acknowledged.items() if n > checkpoint}
+        # The writer's thread adds to this dict meanwhile, so it is copied and changed, never replaced.
+        for older in [number for number in tuple(self._acknowledged) if number < checkpoint]:
+            self._acknowledged.pop(older, None)
         if self._copies is not None and files is not None:
             self._copies.keep_only(files, checkpoint)
 

@@ -22,6 +22,7 @@ from riverrun.api.state import (
     ValueState,
 )
 from riverrun.protocol.snapshots import StateKind
+from riverrun.state.elements import elements_for, none_refused
 from riverrun.state.hashmap.table import Place, Table
 from riverrun.state.schema import MAPS
 
@@ -102,7 +103,7 @@ class HashMapListState(Table, ListState[Any]):
 
     def add(self, value: Any) -> None:
         if value is None:
-            raise self._none_refused()
+            raise none_refused(self.schema.meta.name)
         address = self._address()
         found = self._get(address)
         if found is None:
@@ -113,13 +114,13 @@ class HashMapListState(Table, ListState[Any]):
             self.changed.add(address)
 
     def add_all(self, values: Iterable[Any]) -> None:
-        new = self._checked(values)
+        new = elements_for(self.schema.meta.name, values)
         if new:
             address = self._address()
             self.replace(address, (self._get(address) or []) + new)
 
     def update(self, values: Iterable[Any]) -> None:
-        new = self._checked(values)
+        new = elements_for(self.schema.meta.name, values)
         if new:
             self.replace(self._address(), new)
         else:
@@ -127,18 +128,6 @@ class HashMapListState(Table, ListState[Any]):
 
     def clear(self) -> None:
         self.drop(self._address())
-
-    def _checked(self, values: Iterable[Any]) -> list[Any]:
-        new = list(values)
-        if any(value is None for value in new):
-            raise self._none_refused()
-        return new
-
-    def _none_refused(self) -> TypeError:
-        return TypeError(
-            f"state {self.schema.meta.name!r}: None was to be added to a list state; "
-            f"expected a value, so leave None out or wrap it"
-        )
 
 
 class HashMapMapState(Table, MapState[Any, Any]):

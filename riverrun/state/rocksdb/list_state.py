@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from riverrun.api.state import ListState
+from riverrun.state.elements import elements_for, none_refused
 from riverrun.state.rocksdb.cache import CachedTable, Surroundings
 from riverrun.state.rocksdb.memory import footprint
 from riverrun.state.rocksdb.rows import RowFormat
@@ -54,14 +55,14 @@ class RocksDBListState(CachedTable, ListState[Any]):
 
     def add(self, value: Any) -> None:
         if value is None:
-            raise self._none_refused()
+            raise none_refused(self.format.schema.meta.name)
         address = self.address()
         self.cache[address].added.append(value)
         self._elements += 1
         self._changed(address)
 
     def add_all(self, values: Iterable[Any]) -> None:
-        new = self._checked(values)
+        new = elements_for(self.format.schema.meta.name, values)
         if new:
             address = self.address()
             self.cache[address].added += new
@@ -69,7 +70,7 @@ class RocksDBListState(CachedTable, ListState[Any]):
             self._changed(address)
 
     def update(self, values: Iterable[Any]) -> None:
-        new = self._checked(values)
+        new = elements_for(self.format.schema.meta.name, values)
         self._replace(self.address(), new)
 
     def clear(self) -> None:
@@ -139,15 +140,3 @@ class RocksDBListState(CachedTable, ListState[Any]):
             found.added = found.written + found.added
             found.written, found.replaced = [], True
             self.dirty.add(address)
-
-    def _checked(self, values: Iterable[Any]) -> list[Any]:
-        new = list(values)
-        if any(value is None for value in new):
-            raise self._none_refused()
-        return new
-
-    def _none_refused(self) -> TypeError:
-        return TypeError(
-            f"state {self.format.schema.meta.name!r}: None was to be added to a list state; "
-            f"expected a value, so leave None out or wrap it"
-        )

@@ -286,6 +286,19 @@ def test_a_task_without_channels_snapshots_when_triggered() -> None:
     assert handler.trigger(aligned(2), 0.0) == []
 
 
+def test_a_checkpoint_that_a_later_one_ended_does_not_time_out() -> None:
+    handler = BarrierHandler(2)
+    options = encode_options(BarrierOptions(BarrierMode.ALIGNED, aligned_timeout_ms=5))
+    first, second = Barrier(1, 0, options), Barrier(2, 0, options)
+    handler.noticed(first, 0.0)
+    handler.barrier(0, first, 0.0)
+    handler.noticed(second, 4.0)
+    assert handler.barrier(1, second, 4.0)[0] == Forget(1)
+
+    assert handler.time_out(6.0) == []
+    assert handler.deadline() == 9.0
+
+
 @pytest.mark.parametrize("waited", [4.0, 5.0])
 def test_the_timeout_begins_when_the_first_barrier_arrives(waited: float) -> None:
     handler = BarrierHandler(2)

@@ -52,7 +52,6 @@ def test_results_survive_very_many_runs(build: Build, runs: int) -> None:
 
 @pytest.mark.parametrize(("build", "runs"), PROGRAMS)
 def test_results_survive_state_on_disk(build: Build, runs: int) -> None:
-    pytest.importorskip("rocksdict")
     simulate(build, seeds=range(runs // 15), variety=Variety(backends=("rocksdb",)))
 
 
