@@ -6,8 +6,6 @@ every method adds to the ``Program`` and returns at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import islice
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias, overload
 
 from riverrun.api.aggregations import Aggregation, aggregation
@@ -17,10 +15,8 @@ from riverrun.api.functions import (
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
-    Partitioner,
     ProcessFunction,
     ReduceFunction,
-    SinkFunction,
 )
 from riverrun.api.output_tag import OutputTag
 from riverrun.api.resolve import (
@@ -30,34 +26,24 @@ from riverrun.api.resolve import (
     flat_map_callable,
     key_callable,
     map_callable,
-    partition_callable,
     reduce_callable,
 )
-from riverrun.api.sink import Sink
 from riverrun.api.state import MapStateDescriptor
-from riverrun.connectors.collect import CollectSink
-from riverrun.connectors.function_sink import FunctionSink
-from riverrun.connectors.print import PrintSink
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
-from riverrun.datastream.collect import CloseableIterator, ResultBuffer
-from riverrun.datastream.data_stream_sink import DataStreamSink
+from riverrun.datastream.collect import CloseableIterator
 from riverrun.datastream.execution_config import ExecutionConfig, check_positive
 from riverrun.datastream.keyed_refusals import KeyedRefusals
 from riverrun.datastream.operator_settings import OperatorSettings
 from riverrun.datastream.output_types import output_type_of
 from riverrun.datastream.program import Environment, Program
 from riverrun.datastream.projection import KeyAndValue, Projection, projected_type
+from riverrun.datastream.stream_ends import StreamEnds
+from riverrun.datastream.stream_partitions import StreamPartitions
 from riverrun.graph.partitioning import (
     Broadcast,
-    Custom,
-    Forward,
-    Global,
     Hash,
     Partitioning,
-    Rebalance,
-    Rescale,
-    Shuffle,
 )
 from riverrun.graph.specs import (
     FilterSpec,
@@ -67,7 +53,6 @@ from riverrun.graph.specs import (
     OperatorSpec,
     ProcessSpec,
     ReduceSpec,
-    SinkSpec,
 )
 from riverrun.graph.transformations import (
     Chaining,
@@ -84,7 +69,7 @@ __all__ = ["DataStream", "KeyedStream"]
 Type: TypeAlias = TypeInformation | None
 
 
-class DataStream(OperatorSettings):
+class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
     """A stream of records.
 
     A function may be an object of its function class (with ``open`` and ``close``) or a plain
@@ -204,22 +189,6 @@ class DataStream(OperatorSettings):
         side = SideOutputTransformation(operator, tag_id, type_info)
         return DataStream(self._program, side, type_info)
 
-    def shuffle(self) -> DataStream:
-        """Send each record to a subtask chosen at random."""
-        return self._partitioned(Shuffle())
-
-    def rebalance(self) -> DataStream:
-        """Send records to all subtasks in turn."""
-        return self._partitioned(Rebalance())
-
-    def rescale(self) -> DataStream:
-        """Send records in turn to the few subtasks that belong to the sending one."""
-        return self._partitioned(Rescale())
-
-    def forward(self) -> DataStream:
-        """Send records to the subtask with the same index; both sides need the same parallelism."""
-        return self._partitioned(Forward())
-
     @overload
     def broadcast(self) -> DataStream: ...
     @overload
@@ -250,55 +219,6 @@ class DataStream(OperatorSettings):
     def _is_keyed(self) -> bool:
         return False
 
-    def global_(self) -> DataStream:
-        """Send all records to the first subtask; also there under the name ``global``."""
-        return self._partitioned(Global())
-
-    def partition_custom(
-        self, partitioner: Partitioner | Callable2, key_selector: KeySelector | Callable1
-    ) -> DataStream:
-        """Send each record where ``partitioner(key, number of subtasks)`` says."""
-        return self._partitioned(
-            Custom(partition_callable(partitioner), key_callable(key_selector))
-        )
-
-    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print each record on the standard output of the process that runs the program."""
-        return self._into("Print to Std. Out", PrintSink(sink_identifier))
-
-    def sink_to(self, sink: Sink[Any]) -> DataStreamSink:
-        """Write the records to ``sink``."""
-        if not isinstance(sink, Sink):
-            raise TypeError(f"sink_to: got {sink!r}; expected a Sink; add_sink() takes functions")
-        return self._into(type(sink).__name__, sink)
-
-    def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any]) -> DataStreamSink:
-        """Call ``sink_func`` with each record, in the workers."""
-        return self._into("Unnamed", FunctionSink(sink_func))
-
-    @overload
-    def execute_and_collect(self, job_execution_name: str | None = None) -> CloseableIterator: ...
-    @overload
-    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
-    @overload
-    def execute_and_collect(self, *, limit: int) -> list[Any]: ...
-
-    def execute_and_collect(
-        self, job_execution_name: str | None = None, limit: int | None = None
-    ) -> CloseableIterator | list[Any]:
-        """Run the program and give this stream's records while it runs.
-
-        Without ``limit`` an iterator that should be closed (it is a context manager); with it a list
-        of at most that many records, after which the job is cancelled if it still runs.
-        """
-        results = ResultBuffer()
-        self._into("Collect", CollectSink(results))
-        iterator = CloseableIterator(results, self._program.submit(job_execution_name))
-        if limit is None:
-            return iterator
-        with iterator:
-            return list(islice(iterator, limit))
-
     def _then(
         self,
         name: str,
@@ -314,10 +234,6 @@ class DataStream(OperatorSettings):
             name, spec, inputs, output_type=output_type, enforce_type=declared
         )
         return DataStream(self._program, operator, output_type)
-
-    def _into(self, name: str, sink: Sink[Any]) -> DataStreamSink:
-        operator = self._program.add(name, SinkSpec(sink), [self._upstream])
-        return DataStreamSink(self._program, operator)
 
     def _partitioned(self, partitioning: Partitioning) -> DataStream:
         partitioned = PartitionTransformation(self._upstream, partitioning)

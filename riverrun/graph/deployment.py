@@ -32,6 +32,8 @@ class ChainedOperator:
     """Id of the side output of the parent that this operator reads; ``None``: its main output."""
     input_index: int = 0
     key_selector: Callable[[Any], Any] | None = None
+    second_key_selector: Callable[[Any], Any] | None = None
+    """Of the second input, where both are keyed; both give keys of ``key_type``."""
     key_type: TypeInformation | None = None
     output_type: TypeInformation | None = None
     enforce_type: bool = False

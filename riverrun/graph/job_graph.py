@@ -181,6 +181,7 @@ class _Chain:
                     tag=edge.tag if edge else None,
                     input_index=edge.input_index if edge else 0,
                     key_selector=node.key_selector,
+                    second_key_selector=node.second_key_selector,
                     key_type=node.key_type,
                     output_type=node.output_type,
                     enforce_type=node.enforce_type,

@@ -10,23 +10,44 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from riverrun.api.evictor import Evictor
 from riverrun.api.functions import (
+    AggregateFunction,
+    AllWindowFunction,
+    AsyncFunction,
+    AsyncRetryStrategy,
     BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
     KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     MapFunction,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessWindowFunction,
     ReduceFunction,
+    WindowFunction,
 )
+from riverrun.api.join_functions import ProcessJoinFunction
 from riverrun.api.sink import Sink
 from riverrun.api.source import Source
 from riverrun.api.state import MapStateDescriptor
+from riverrun.api.trigger import Trigger
 from riverrun.api.watermark_strategy import WatermarkStrategy
+from riverrun.api.window_assigner import WindowAssigner
 
 Callable1: TypeAlias = Callable[[Any], Any]
 Callable2: TypeAlias = Callable[[Any, Any], Any]
+WindowFunctions: TypeAlias = (
+    WindowFunction[Any, Any, Any, Any]
+    | ProcessWindowFunction[Any, Any, Any, Any]
+    | AllWindowFunction[Any, Any, Any]
+    | ProcessAllWindowFunction[Any, Any, Any]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +127,85 @@ class KeyedBroadcastProcessSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CoMapSpec:
+    """One record in from either input, one out."""
+
+    fn: CoMapFunction
+
+
+@dataclass(frozen=True, slots=True)
+class CoFlatMapSpec:
+    """One record in from either input, any number out."""
+
+    fn: CoFlatMapFunction
+
+
+@dataclass(frozen=True, slots=True)
+class CoProcessSpec:
+    """A process function over two inputs without keys."""
+
+    fn: CoProcessFunction
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedCoProcessSpec:
+    """A process function over two keyed inputs that share state and timers of a key."""
+
+    fn: KeyedCoProcessFunction
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoinSpec:
+    """Pairs of records of two keyed inputs with ``left + lower <= right <= left + upper`` in event time.
+
+    Exclusive bounds are one millisecond closer together already.
+    """
+
+    fn: ProcessJoinFunction[Any, Any, Any]
+    lower_ms: int
+    upper_ms: int
+    left_late_tag: str | None = None
+    right_late_tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampsAndWatermarksSpec:
+    """Give records new timestamps, and make watermarks of them; those of the input end here."""
+
+    strategy: WatermarkStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncWaitSpec:
+    """One coroutine per record, up to ``capacity`` at once; any number of records out."""
+
+    fn: AsyncFunction[Any, Any]
+    timeout_ms: int
+    capacity: int
+    ordered: bool
+    retry: AsyncRetryStrategy[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """Records of a key, gathered by windows, worked on when a trigger fires.
+
+    Without ``aggregate`` a window keeps its records; with it one accumulator, whose result is what
+    ``function`` is given. Without ``function`` the result is what comes out.
+    """
+
+    assigner: WindowAssigner[Any, Any]
+    trigger: Trigger[Any, Any]
+    aggregate: ReduceFunction | AggregateFunction | Callable2 | None
+    function: WindowFunctions | None
+    evictor: Evictor[Any, Any] | None = None
+    allowed_lateness_ms: int = 0
+    late_tag: str | None = None
+    keyed: bool = True
+    """Whether ``function`` knows of keys; those of ``window_all`` do not (its records have one key)."""
+
+
+@dataclass(frozen=True, slots=True)
 class SinkSpec:
     """Write to ``sink``; nothing comes out."""
 
@@ -122,5 +222,13 @@ OperatorSpec: TypeAlias = (
     | ReduceSpec
     | BroadcastProcessSpec
     | KeyedBroadcastProcessSpec
+    | CoMapSpec
+    | CoFlatMapSpec
+    | CoProcessSpec
+    | KeyedCoProcessSpec
+    | IntervalJoinSpec
+    | TimestampsAndWatermarksSpec
+    | AsyncWaitSpec
+    | WindowSpec
     | SinkSpec
 )

@@ -52,6 +52,7 @@ class StreamNode:
     """Whether the user declared ``output_type``, here or at the operator that it comes from."""
 
     key_selector: Callable[[Any], Any] | None = None
+    second_key_selector: Callable[[Any], Any] | None = None
     key_type: TypeInformation | None = None
 
     @property
@@ -182,6 +183,7 @@ def _node(
         enforce_type=transformation.enforce_type,
         type_declared=transformation.enforce_type or _inherits_declared(transformation, inputs),
         key_selector=transformation.key_selector,
+        second_key_selector=transformation.second_key_selector,
         key_type=transformation.key_type,
     )
 

@@ -52,6 +52,8 @@ class Transformation:
     enforce_type: bool = False
     """Whether the user declared ``output_type``: every value is then checked, not only encoded ones."""
     key_selector: Callable[[Any], Any] | None = None
+    second_key_selector: Callable[[Any], Any] | None = None
+    """Of ``inputs[1]``, where both inputs are keyed."""
     key_type: TypeInformation | None = None
     slot_sharing_group: str | None = None
     chaining: Chaining = Chaining.ALWAYS

@@ -18,7 +18,12 @@ from riverrun.graph.specs import SourceSpec
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.metric import Counter, Histogram
 from riverrun.metrics.registry import TaskMetrics
-from riverrun.protocol.elements import LatencyMarker
+from riverrun.protocol.elements import (
+    MAX_WATERMARK,
+    LatencyMarker,
+    Watermark,
+    WatermarkStatus,
+)
 from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.failures import OperatorFailed, operator_failed
 from riverrun.runtime.operator_states import FrozenStates, OperatorStates, TaskResources
@@ -166,9 +171,36 @@ class Link:
             child.finish()
 
     def advance(self, watermark: int) -> None:
-        self._guard(lambda op: op.advance(watermark))
+        """Event time has reached ``watermark`` here."""
+        self._guard(lambda op: op.advance(watermark, self.emit))
+        if self.operator is None or self.operator.passes_time:
+            self.watermark(watermark)
+
+    def receive_status(self, *, idle: bool) -> None:
+        """The input of this operator fell idle, or is active again."""
+        self._guard(lambda op: op.status(idle=idle))
+        if self.operator is None or self.operator.passes_time:
+            self.status(idle=idle)
+
+    def watermark(self, time: int) -> None:
+        """Tell everything downstream that event time has reached ``time``."""
         for child in self.children:
-            child.advance(watermark)
+            child.advance(time)
+        # The end of input says the same as the last watermark, and follows it.
+        if time < MAX_WATERMARK:
+            for edge in self.edges:
+                edge.control(Watermark(time))
+
+    def status(self, *, idle: bool) -> None:
+        """Tell everything downstream whether this operator counts for event time."""
+        for child in self.children:
+            child.receive_status(idle=idle)
+        for edge in self.edges:
+            edge.control(WatermarkStatus(idle))
+
+    def run_due(self, now: int) -> None:
+        """Let the operator do what its ``due_at`` announced."""
+        self._guard(lambda op: op.run_due(now, self.emit))
 
     def measure(self, marker: LatencyMarker, now: float) -> None:
         """Note how long ``marker`` took to get here, and pass it on."""
@@ -211,6 +243,7 @@ class Chain:
         self._deployment = deployment
         self._metrics = metrics
         self._clock = clock
+        self._wake = resources.wake
         self.client_runs = ClientRuns()
         keyed = sum(described.key_selector is not None for described in deployment.operators)
         self._links = [
@@ -225,6 +258,18 @@ class Chain:
             )
         ]
         self.head = self._links[0]
+        operators = [(link, link.operator) for link in self._links if link.operator is not None]
+        self._timed = [
+            (link, operator)
+            for link, operator in operators
+            if type(operator).due_at is not Operator.due_at
+        ]
+        self._slow = [
+            operator
+            for _, operator in operators
+            if type(operator).accepting is not Operator.accepting
+            or type(operator).drained is not Operator.drained
+        ]
         # A run goes down the chain by nested calls, a few for each operator.
         depth = _FRAMES_BESIDE + _FRAMES_PER_LINK * len(self._links)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
@@ -271,7 +316,11 @@ class Chain:
             runtime=TaskRuntimeContext(self._deployment, metrics, link.states),
             clock=self._clock,
             key_selector=described.key_selector,
+            second_key_selector=described.second_key_selector,
+            emit=link.emit,
             side_output=link.emit_side,
+            time_output=link,
+            wake=self._wake,
             to_client=self.client_runs.channel(described.operator_id),
             subtask=self._deployment.subtask,
             parallelism=self._deployment.parallelism,
@@ -280,6 +329,7 @@ class Chain:
             checkpointing=checkpointing,
             final_checkpoint=checkpointing
             and options.CHECKPOINTS_AFTER_FINISH.get(self._deployment.config),
+            config=self._deployment.config,
         )
 
     def finish(self) -> None:
@@ -289,6 +339,32 @@ class Chain:
     def advance(self, watermark: int) -> None:
         """Tell every operator, from the head on, that event time advanced."""
         self.head.advance(watermark)
+
+    def status(self, *, idle: bool) -> None:
+        """Tell every operator, from the head on, whether its input counts for event time."""
+        self.head.receive_status(idle=idle)
+
+    @property
+    def accepting(self) -> bool:
+        """Whether every operator takes more input."""
+        return all(operator.accepting for operator in self._slow)
+
+    @property
+    def drained(self) -> bool:
+        """Whether everything that was taken in has come out."""
+        return all(operator.drained for operator in self._slow)
+
+    def due_at(self) -> int | None:
+        """When an operator has something to do, by the wall clock in milliseconds."""
+        times = [time for _, operator in self._timed if (time := operator.due_at()) is not None]
+        return min(times, default=None)
+
+    def run_due(self, now: int) -> None:
+        """Let operators do what is due at ``now``, from the head on."""
+        for link, operator in self._timed:
+            due = operator.due_at()
+            if due is not None and due <= now:
+                link.run_due(now)
 
     def measure(self, marker: LatencyMarker) -> None:
         """Take a latency marker through the chain."""

@@ -29,6 +29,8 @@ class TaskResources:
     open_spill: OpenSpill
     saved: SavedFiles | None = None
     """Reads what the deployment's ``restore`` refers to."""
+    wake: Callable[[], None] = lambda: None
+    """Asks for a turn of the task soon; may be called from any thread."""
 
 
 class OperatorStates:

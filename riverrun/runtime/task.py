@@ -94,6 +94,7 @@ class Task:
         self._accept = (self._chain.head.accept, self._chain.head.accept_second)
         self._pacer = Pacer(settings.longest_run)
         self._busy = False
+        self._ending = False
         self._finished = False
         self._next_marker = clock.monotonic() + settings.latency_interval_ms
         self._register_metrics()
@@ -106,7 +107,7 @@ class Task:
     @property
     def waiting(self) -> bool:
         """Whether received elements wait to be processed."""
-        return self._inputs.waiting
+        return self._inputs.waiting and self._chain.accepting
 
     @property
     def reads_input(self) -> bool:
@@ -161,7 +162,7 @@ class Task:
         if self._finished:
             return Turn.FINISHED
         self._run_due()
-        worked = self._read_source() if self._source is not None else self._read_inputs()
+        worked = self._chain.accepting and self._read()
         if not self.input_over and self._input_over():
             self._finish()
         self._busy = worked
@@ -180,8 +181,12 @@ class Task:
         alignment = self._checkpoints.deadline()
         if alignment is not None:
             times.append(alignment)
-        if self._source is not None and not self.input_over:
-            times.append(self._source.poll_at())
+        due = self._chain.due_at()
+        if due is not None:
+            times.append(now + max(0, due - self._clock.now()))
+        if self._source is not None and not self._ending:
+            if self._chain.accepting:
+                times.append(self._source.poll_at())
             if self._generator is not None:
                 times.append(self._generator.due_at())
             if self._settings.latency_interval_ms > 0:
@@ -216,6 +221,11 @@ class Task:
             self._checkpoints.run_due(now)
         if self.input_over:
             return
+        due = self._chain.due_at()
+        if due is not None and due <= (wall := self._clock.now()):
+            self._chain.run_due(wall)
+        if self._ending:
+            return
         if self._generator is not None and self._generator.due_at() <= now:
             watermark = self._generator.emit(now)
             if watermark is not None:
@@ -223,9 +233,12 @@ class Task:
         if self._settings.latency_interval_ms > 0 and self._next_marker <= now:
             self._mark_latency(now)
 
+    def _read(self) -> bool:
+        return self._read_source() if self._source is not None else self._read_inputs()
+
     def _read_source(self) -> bool:
         assert self._source is not None  # noqa: S101  (asked by turn)
-        if self.input_over or self._had_finished:
+        if self._ending or self._had_finished:
             return False
         start = self._clock.monotonic()
         if self._source.poll_at() > start:
@@ -280,8 +293,6 @@ class Task:
 
     def _advance(self, watermark: int) -> None:
         self._chain.advance(watermark)
-        for output in self._outputs:
-            output.control(Watermark(watermark))
 
     def _input_over(self) -> bool:
         if self._source is None:
@@ -290,8 +301,12 @@ class Task:
 
     def _finish(self) -> None:
         """All input was processed: flush the functions; the task ends after one more checkpoint."""
+        begins, self._ending = not self._ending, True
         if not self._had_finished:
-            self._chain.advance(MAX_WATERMARK)
+            if begins:
+                self._chain.advance(MAX_WATERMARK)
+            if not self._chain.drained:
+                return
             self._chain.finish()
         self._checkpoints.input_over = True
         for output in self._outputs:

@@ -17,6 +17,7 @@ from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
 from riverrun.protocol.snapshots import KeyedSnapshot
 from riverrun.serde.type_info import TypeInformation
+from riverrun.state.timers import TimerQueue
 from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
 
 
@@ -108,6 +109,10 @@ class KeyedStateBackend(ABC):
             StateRefused: a state of this name exists with another kind, or was restored with a type
                 that cannot become the descriptor's.
         """
+
+    def timers(self, name: str) -> TimerQueue:
+        """The timers kept under ``name``; the same object for the same name."""
+        raise NotImplementedError(name)
 
     def fold(
         self,

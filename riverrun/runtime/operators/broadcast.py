@@ -93,7 +93,8 @@ class BroadcastProcessOperator(FunctionOperator):
         self._side_output = context.side_output
         super().open(context)
 
-    def advance(self, watermark: int) -> None:
+    def advance(self, watermark: int, emit: Emit) -> None:
+        del emit
         self._clocks.watermark = watermark
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from riverrun.api.runtime_context import RuntimeContext
 from riverrun.api.sink import ClientChannel
@@ -18,6 +18,16 @@ Emit: TypeAlias = Callable[[list[Any], list[int] | None], None]
 """Takes a run of values and their timestamps (``None``: the run has none)."""
 
 
+class TimeOutput(Protocol):
+    """Where an operator that does not simply pass event time on sends its own."""
+
+    def watermark(self, time: int) -> None:
+        """Everything downstream has reached ``time``."""
+
+    def status(self, *, idle: bool) -> None:
+        """What is downstream leaves this operator out of its minimum, or counts it again."""
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
     """What an operator gets when it is opened."""
@@ -27,7 +37,14 @@ class OperatorContext:
     runtime: RuntimeContext
     clock: Clock
     key_selector: Callable[[Any], Any] | None
+    second_key_selector: Callable[[Any], Any] | None
+    """Of the second input, where both are keyed."""
+    emit: Emit
+    """The main output, for what is emitted outside of a call that is given one."""
     side_output: Callable[[str], Emit]
+    time_output: TimeOutput
+    wake: Callable[[], None]
+    """Asks for a turn of the task soon; may be called from any thread."""
     to_client: ClientChannel
     subtask: int
     parallelism: int
@@ -38,6 +55,8 @@ class OperatorContext:
     """Whether the job takes checkpoints."""
     final_checkpoint: bool
     """Whether one of them covers the end of the input."""
+    config: Mapping[str, str]
+    """The job's configuration."""
 
 
 class Operator(ABC):
@@ -46,6 +65,10 @@ class Operator(ABC):
     ``process`` must not change the lists it is given: another operator may read them too. Name the
     record in hand ``value`` where user code is called (see ``runtime.failures``).
     """
+
+    passes_time: ClassVar[bool] = True
+    """Whether watermarks and statuses go on by themselves once ``advance`` and ``status`` have seen
+    them; if not, the operator sends its own to ``OperatorContext.time_output``."""
 
     def open(self, context: OperatorContext) -> None:  # noqa: B027  (an optional hook)
         """Prepare to run, in the worker: called once, before anything else."""
@@ -59,8 +82,28 @@ class Operator(ABC):
         del values, timestamps, emit
         raise InternalError(f"{type(self).__name__} has one input, got a run of a second one")
 
-    def advance(self, watermark: int) -> None:  # noqa: B027  (an optional hook)
-        """Event time has reached ``watermark``."""
+    def advance(self, watermark: int, emit: Emit) -> None:  # noqa: B027  (an optional hook)
+        """Event time has reached ``watermark``: emit what it sets free."""
+
+    def status(self, *, idle: bool) -> None:  # noqa: B027  (an optional hook)
+        """The input fell idle, or is active again."""
+
+    def due_at(self) -> int | None:
+        """When ``run_due`` has something to do, by the wall clock in milliseconds; ``None``: not known."""
+        return None
+
+    def run_due(self, now: int, emit: Emit) -> None:  # noqa: B027  (an optional hook)
+        """The wall clock has reached ``now``, which is not before ``due_at``: do what is due."""
+
+    @property
+    def accepting(self) -> bool:
+        """Whether the operator takes more input; while one of a task does not, the task reads none."""
+        return True
+
+    @property
+    def drained(self) -> bool:
+        """Whether everything that was taken in has come out, so that the operator may ``finish``."""
+        return True
 
     def finish(self, emit: Emit) -> None:  # noqa: B027  (an optional hook)
         """The input ended: emit what is left."""

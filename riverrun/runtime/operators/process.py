@@ -71,7 +71,8 @@ class ProcessOperator(FunctionOperator):
         self._context = _Context(self._clocks, self._backend)
         self._side_output = context.side_output
 
-    def advance(self, watermark: int) -> None:
+    def advance(self, watermark: int, emit: Emit) -> None:
+        del emit
         self._clocks.watermark = watermark
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:

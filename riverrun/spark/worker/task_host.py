@@ -51,7 +51,7 @@ class TaskHost:
             deployment,
             TaskSettings.of(config),
             clock,
-            TaskResources(self._folder.path, self._folder.open_spill, self._saved()),
+            TaskResources(self._folder.path, self._folder.open_spill, self._saved(), wake),
         )
 
     def client_run(self, run: ClientRun) -> None:

@@ -1,0 +1,66 @@
+"""The ends of streams: where records leave the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, overload
+
+from riverrun.api.functions import SinkFunction
+from riverrun.api.sink import Sink
+from riverrun.connectors.collect import CollectSink
+from riverrun.connectors.function_sink import FunctionSink
+from riverrun.connectors.print import PrintSink
+from riverrun.datastream.collect import CloseableIterator, ResultBuffer
+from riverrun.datastream.data_stream_sink import DataStreamSink
+from riverrun.datastream.program import Program
+from riverrun.graph.specs import SinkSpec
+from riverrun.graph.transformations import Upstream
+
+
+class StreamEnds:
+    """The methods of a stream that end it."""
+
+    _program: Program
+    _upstream: Upstream
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print each record on the standard output of the process that runs the program."""
+        return self._into("Print to Std. Out", PrintSink(sink_identifier))
+
+    def sink_to(self, sink: Sink[Any]) -> DataStreamSink:
+        """Write the records to ``sink``."""
+        if not isinstance(sink, Sink):
+            raise TypeError(f"sink_to: got {sink!r}; expected a Sink; add_sink() takes functions")
+        return self._into(type(sink).__name__, sink)
+
+    def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any]) -> DataStreamSink:
+        """Call ``sink_func`` with each record, in the workers."""
+        return self._into("Unnamed", FunctionSink(sink_func))
+
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None = None) -> CloseableIterator: ...
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[Any]: ...
+    @overload
+    def execute_and_collect(self, *, limit: int) -> list[Any]: ...
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the program and give this stream's records while it runs.
+
+        Without ``limit`` an iterator that should be closed (it is a context manager); with it a list
+        of at most that many records, after which the job is cancelled if it still runs.
+        """
+        results = ResultBuffer()
+        self._into("Collect", CollectSink(results))
+        iterator = CloseableIterator(results, self._program.submit(job_execution_name))
+        if limit is None:
+            return iterator
+        with iterator:
+            return list(islice(iterator, limit))
+
+    def _into(self, name: str, sink: Sink[Any]) -> DataStreamSink:
+        operator = self._program.add(name, SinkSpec(sink), [self._upstream])
+        return DataStreamSink(self._program, operator)
