@@ -32,6 +32,7 @@ from riverrun.api.state import MapStateDescriptor
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
 from riverrun.datastream.collect import CloseableIterator
+from riverrun.datastream.connected import ConnectedStreams, Keys
 from riverrun.datastream.execution_config import ExecutionConfig, check_positive
 from riverrun.datastream.keyed_refusals import KeyedRefusals
 from riverrun.datastream.operator_settings import OperatorSettings
@@ -207,17 +208,26 @@ class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
             return BroadcastStream(self, broadcast_state_descriptors)
         return self._partitioned(Broadcast())
 
-    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream[DataStream]:
-        """This stream beside a broadcast stream, for an operator that reads both."""
-        if not isinstance(ds, BroadcastStream):
-            raise TypeError(
-                f"connect: got {ds!r}; expected a BroadcastStream, as from "
-                f"broadcast(MapStateDescriptor(...)); other streams cannot be connected yet"
-            )
-        return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams[DataStream]: ...
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream[DataStream]: ...
+
+    def connect(
+        self, ds: DataStream | BroadcastStream
+    ) -> ConnectedStreams[DataStream] | BroadcastConnectedStream[DataStream]:
+        """This stream beside another one or a broadcast stream, for an operator that reads both."""
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
+        if not isinstance(ds, DataStream):
+            raise TypeError(f"connect: got {ds!r}; expected a DataStream or a BroadcastStream")
+        return ConnectedStreams(self, ds)
 
     def _is_keyed(self) -> bool:
         return False
+
+    def _keys(self) -> Keys | None:
+        return None
 
     def _then(
         self,
@@ -266,6 +276,9 @@ class KeyedStream(KeyedRefusals, DataStream):
 
     def _is_keyed(self) -> bool:
         return True
+
+    def _keys(self) -> Keys:
+        return self._key_selector, self._key_type
 
     def process(  # type: ignore[override]  # the keyed contract, as in Flink
         self, func: KeyedProcessFunction, output_type: Type = None

@@ -154,9 +154,9 @@ def test_a_function_of_the_wrong_kind_is_refused(
         numbers.key_by(key_of).connect(rules).process(Matching())
 
 
-def test_only_broadcast_streams_can_be_connected(numbers: DataStream) -> None:
-    with pytest.raises(TypeError, match="expected a BroadcastStream"):
-        numbers.connect(numbers)  # type: ignore[arg-type]
+def test_only_streams_can_be_connected(numbers: DataStream) -> None:
+    with pytest.raises(TypeError, match="expected a DataStream or a BroadcastStream"):
+        numbers.connect([1, 2])  # type: ignore[call-overload]
 
 
 def test_streams_of_different_environments_are_refused(
