@@ -282,6 +282,11 @@ class Chain:
             _reading(link, tag).append(output.emit)
             link.edges.append(output)
 
+    @property
+    def states(self) -> list[OperatorStates]:
+        """The state of each operator, from the head on."""
+        return [link.states for link in self._links]
+
     def open(self) -> None:
         """Open every operator, from the tail to the head: what is downstream is ready first."""
         for link in reversed(self._links):

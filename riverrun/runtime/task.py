@@ -34,7 +34,7 @@ from riverrun.runtime.checkpoints import TaskCheckpoints
 from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.failures import operator_failed
 from riverrun.runtime.inputs import InputChannel, Inputs
-from riverrun.runtime.operator_states import TaskResources
+from riverrun.runtime.operator_states import OperatorStates, TaskResources
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.runtime.pacing import Pacer
 from riverrun.runtime.settings import TaskSettings
@@ -103,6 +103,11 @@ class Task:
     def client_runs(self) -> ClientRuns:
         """Runs for the client that the shell must send."""
         return self._chain.client_runs
+
+    @property
+    def states(self) -> list[OperatorStates]:
+        """The state of each operator, from the head on."""
+        return self._chain.states
 
     @property
     def waiting(self) -> bool:
