@@ -8,7 +8,8 @@ kind                           form
 =============================  ==========================================================================
 value, reducing, aggregating   the value or accumulator
 list                           a list of the elements, never empty
-map, timers                    a dict, never empty; the dict of one key may come in several blocks
+map                            a dict, never empty; the dict of one key may come in several blocks
+timers                         True; the namespace is a pair of the time and the timer's namespace
 =============================  ==========================================================================
 
 With ``meta.ttl`` each value, element or value of a map is a pair ``(value, time of last use in ms)``.

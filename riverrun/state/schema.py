@@ -10,7 +10,7 @@ from riverrun.protocol.snapshots import StateKind, StateMeta
 from riverrun.serde.evolution import type_from_json, type_to_json
 from riverrun.serde.type_info import TypeInformation
 
-MAPS: Final = frozenset({StateKind.MAP, StateKind.TIMERS, StateKind.BROADCAST})
+MAPS: Final = frozenset({StateKind.MAP, StateKind.BROADCAST})
 """Kinds whose stored form is a dict."""
 
 

@@ -3,13 +3,14 @@
 A block is a MessagePack array of columns; a column is ``[encoding, bytes]``. The columns in order:
 
 - key, and namespace where the state has one;
+- of timers, their times (encoding 3), which are a part of the address, and nothing after them;
 - of lists and maps, how many elements each entry has (encoding 2);
 - of maps, their keys, all in one run;
 - the values, elements or values of maps, all in one run;
 - with TTL, the time of last use of each of these (encoding 3).
 
 Encodings: 0 and 1 are the run codecs of ``riverrun.serde.runs`` (pickle; Arrow by the declared type),
-2 is little-endian uint32, 3 is little-endian int64. A block of tombstones ends after the namespace.
+2 is little-endian uint32, 3 is little-endian int64. A block of tombstones ends after the address.
 """
 
 from __future__ import annotations
@@ -60,8 +61,10 @@ class EntrySerializer:
 
     def encode(self, addresses: Sequence[Any], values: Sequence[Any]) -> bytes:
         """A block; an address is a key, or a pair of key and namespace where the state has them."""
+        timers = self._kind is StateKind.TIMERS
         try:
-            columns = [*self._addresses(addresses), *self._values(values)]
+            columns = self._addresses(addresses)
+            columns += () if timers else self._values(values)
         except (TypeMismatch, UnpicklableValue) as error:
             raise UnstorableValue(self._operator, self._schema.meta.name, str(error)) from error
         return msgspec.msgpack.encode(columns)
@@ -74,6 +77,8 @@ class EntrySerializer:
         """The addresses and values of a block."""
         columns = iter(_decode_columns(block))
         addresses = self._read_addresses(columns)
+        if self._kind is StateKind.TIMERS:
+            return addresses, [True] * len(addresses)
         return addresses, self._read_values(columns)
 
     def decode_tombstones(self, block: bytes | memoryview) -> list[Any]:
@@ -85,7 +90,11 @@ class EntrySerializer:
             return [self._keys(list(addresses))]
         keys = [key for key, _ in addresses]
         namespaces = [namespace for _, namespace in addresses]
-        return [self._keys(keys), (_PICKLED.tag, _PICKLED.encode(namespaces))]
+        if self._kind is not StateKind.TIMERS:
+            return [self._keys(keys), (_PICKLED.tag, _PICKLED.encode(namespaces))]
+        times = np.fromiter((time for time, _ in namespaces), "<i8", len(namespaces))
+        inner = _PICKLED.encode([namespace for _, namespace in namespaces])
+        return [self._keys(keys), (_PICKLED.tag, inner), (_TIMES, times.tobytes())]
 
     def _keys(self, keys: list[Any]) -> _Column:
         try:
@@ -114,7 +123,11 @@ class EntrySerializer:
         keys = decode_run(*_next(columns), self._schema.key)
         if not self._namespaced:
             return keys
-        return list(zip(keys, decode_run(*_next(columns), None), strict=True))
+        namespaces: Iterable[Any] = decode_run(*_next(columns), None)
+        if self._kind is StateKind.TIMERS:
+            times = np.frombuffer(_next(columns)[1], "<i8").tolist()
+            namespaces = zip(times, namespaces, strict=True)
+        return list(zip(keys, namespaces, strict=True))
 
     def _read_values(self, columns: Iterable[_Column]) -> list[Any]:
         is_map = self._kind in MAPS

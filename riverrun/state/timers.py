@@ -7,18 +7,59 @@ name (``KeyedStateBackend.timers``) and makes them part of its snapshots, by key
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias
+from operator import index
+from typing import Any, Final, TypeAlias
+
+from riverrun.core.errors import ProgramError
+from riverrun.protocol.snapshots import StateKind, StateMeta
+from riverrun.serde.evolution import type_to_json
+from riverrun.serde.type_info import TypeInformation
+from riverrun.state.schema import StateSchema
 
 DueTimers: TypeAlias = tuple[int, list[tuple[Any, Any]]]
 """A time, and the (key, namespace) pairs whose timers are due then."""
 
 
+_EARLIEST: Final = -(1 << 63)
+_LATEST: Final = (1 << 63) - 1
+
+
+def timers_schema(name: str, key_type: TypeInformation | None) -> StateSchema:
+    """The schema of the timers called ``name``; their namespace is the pair of time and namespace."""
+    types = {} if key_type is None else {"key": type_to_json(key_type)}
+    return StateSchema(StateMeta(name, StateKind.TIMERS, types, namespaced=True), key_type)
+
+
+def checked_time(time: Any) -> int:
+    """``time`` as a plain number.
+
+    Raises:
+        ProgramError: it is none, or does not fit 64 bits.
+    """
+    try:
+        number = index(time)
+    except TypeError:
+        number = _LATEST + 1
+    if not _EARLIEST <= number <= _LATEST:
+        raise ProgramError(
+            f"timer for {time!r}: expected whole milliseconds since the Unix epoch between {_EARLIEST} "
+            f"and {_LATEST}; round the time to an int"
+        )
+    return number
+
+
 class TimerQueue(ABC):
     """Timers of one clock; nothing is ever scanned to find the next one."""
 
+    __slots__ = ()
+
     @abstractmethod
     def add(self, time: int, key: Any, namespace: Any) -> None:
-        """Set a timer; nothing changes if there is such a one."""
+        """Set a timer; nothing changes if there is such a one.
+
+        Raises:
+            ProgramError: ``time`` is no number of 64 bits.
+        """
 
     @abstractmethod
     def remove(self, time: int, key: Any, namespace: Any) -> None:

@@ -26,10 +26,12 @@ from riverrun.state.hashmap.reader import encoded_blocks, raw_sections, replay
 from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.hashmap.states import HashMapValueState, table_for
 from riverrun.state.hashmap.table import FrozenTable, Place, Table
+from riverrun.state.hashmap.timers import FrozenTimers, HashMapTimerQueue
 from riverrun.state.interchange import iterate
 from riverrun.state.migration import plan_migration
 from riverrun.state.schema import StateSchema, schema_from, schema_of
 from riverrun.state.serializers import EntrySerializer
+from riverrun.state.timers import timers_schema
 from riverrun.state.ttl import with_ttl
 from riverrun.state.ttl_rules import Sweeper, TtlRules
 from riverrun.storage.snapshot_files import SavedFiles
@@ -45,6 +47,7 @@ class HashMapBackend(KeyedStateBackend):
         self._groups = range(settings.first_group, settings.last_group + 1)
         self._tables: dict[str, Table] = {}
         self._states: dict[str, State] = {}
+        self._timers: dict[str, HashMapTimerQueue] = {}
         self._ttl: dict[str, TtlRules] = {}
         self._sweepers: list[Sweeper] = []
         """Of states whose expired entries every record helps to find."""
@@ -69,6 +72,17 @@ class HashMapBackend(KeyedStateBackend):
             state = with_ttl(descriptor, state, rules, sweeper.step if sweeper else None)
         self._states[descriptor.name] = state
         return state
+
+    def timers(self, name: str) -> HashMapTimerQueue:
+        queue = self._timers.get(name)
+        if queue is None:
+            settings = self._settings
+            schema = timers_schema(name, settings.key_type)
+            queue = HashMapTimerQueue(schema, tracked=settings.incremental)
+            for addresses, values in self._restored(schema):
+                queue.load(addresses, removed=values is None)
+            self._timers[name] = queue
+        return queue
 
     def fold(
         self,
@@ -118,21 +132,19 @@ class HashMapBackend(KeyedStateBackend):
             self._history.relied_on = snapshots[0].parts
 
     def freeze(self, checkpoint: int) -> FrozenHashMap:
-        tables = self._tables.values()
+        tables: dict[str, Table | HashMapTimerQueue] = {**self._tables, **self._timers}
         before = None
-        frozen: list[FrozenTable] = []
+        frozen: list[FrozenTable | FrozenTimers] = []
         changes = None
         if self._settings.incremental:
-            taken = {name: table.take_changed() for name, table in self._tables.items()}
+            taken = {name: table.take_changed() for name, table in tables.items()}
             changes = self._history.freeze(checkpoint, taken, self.entry_count())
         if changes is None:
-            frozen = [table.freeze_all() for table in tables]
+            frozen = [table.freeze_all() for table in tables.values()]
             self._prune(frozen)
         else:
             before = self._history.relied_on
-            frozen = [
-                self._tables[name].freeze_some(found) for name, found in changes.items() if found
-            ]
+            frozen = [tables[name].freeze_some(found) for name, found in changes.items() if found]
         unclaimed = [one for sections in self._unclaimed.values() for one in sections]
         return FrozenHashMap(
             settings=self._settings,
@@ -162,16 +174,29 @@ class HashMapBackend(KeyedStateBackend):
             for group, count in block.groups
             if group in self._groups and not block.removed
         )
-        return waiting + sum(len(table.data) for table in self._tables.values())
+        held = sum(len(table.data) for table in self._tables.values())
+        return waiting + held + sum(map(len, self._timers.values()))
 
     def close(self) -> None:
         for table in self._tables.values():
             table.data.clear()
+        for queue in self._timers.values():
+            queue.clear()
         self._unclaimed.clear()
 
     def _claim(self, table: Table) -> None:
         """Decode what was restored for the table's state."""
-        schema, settings, data = table.schema, self._settings, table.data
+        data = table.data
+        for addresses, values in self._restored(table.schema):
+            if values is None:
+                for address in addresses:
+                    data.pop(address, None)
+            else:
+                data.update(zip(addresses, values, strict=True))
+
+    def _restored(self, schema: StateSchema) -> Iterator[tuple[list[Any], list[Any] | None]]:
+        """What was restored for a state, in the form asked for now; taken once, None when removed."""
+        settings = self._settings
         for section in self._unclaimed.get(schema.meta.name, ()):
             same = section.meta == schema.meta
             written = schema if same else schema_from(section.meta)
@@ -181,11 +206,7 @@ class HashMapBackend(KeyedStateBackend):
                 if migration is not None:
                     addresses = list(map(migration.address, addresses))  # noqa: PLW2901
                     values = values and list(map(migration.stored, values))  # noqa: PLW2901
-                if values is None:
-                    for address in addresses:
-                        data.pop(address, None)
-                else:
-                    data.update(zip(addresses, values, strict=True))
+                yield addresses, values
             if migration is not None:
                 self._history.renew()
         self._unclaimed.pop(schema.meta.name, None)
@@ -208,14 +229,15 @@ class HashMapBackend(KeyedStateBackend):
             and all(part.shared for part in snapshot.parts)
         )
 
-    def _prune(self, tables: Sequence[FrozenTable]) -> None:
+    def _prune(self, tables: Sequence[FrozenTable | FrozenTimers]) -> None:
         for frozen in tables:
-            rules = self._ttl.get(frozen.table.schema.meta.name)
-            if rules is not None and rules.in_full_snapshot:
+            rules = self._ttl.get(frozen.schema.meta.name)
+            if isinstance(frozen, FrozenTable) and rules is not None and rules.in_full_snapshot:
                 frozen.prune = rules.pruner()
 
     def _metas(self) -> tuple[StateMeta, ...]:
         claimed = [table.schema.meta for table in self._tables.values()]
+        claimed += [queue.schema.meta for queue in self._timers.values()]
         waiting = [sections[-1].meta for sections in self._unclaimed.values()]
         return (*claimed, *waiting)
 

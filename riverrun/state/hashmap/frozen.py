@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +18,7 @@ from riverrun.serde.stable_hash import hash_keys
 from riverrun.state.backend import BackendSettings
 from riverrun.state.hashmap.snapshot_file import FileBuilder, RawSection
 from riverrun.state.hashmap.table import FrozenTable
+from riverrun.state.hashmap.timers import FrozenTimers
 from riverrun.state.serializers import EntrySerializer
 from riverrun.storage.snapshot_files import SnapshotFiles
 
@@ -41,7 +41,7 @@ class FrozenHashMap:
     """All tables of a backend at one moment, or what changed in them."""
 
     settings: BackendSettings
-    tables: Sequence[FrozenTable]
+    tables: Sequence[FrozenTable | FrozenTimers]
     unclaimed: Sequence[RawSection]
     """Restored state that nobody asked for; it is copied as it is."""
     states: tuple[StateMeta, ...]
@@ -77,15 +77,15 @@ class FrozenHashMap:
         if not self._thawed:
             self._thawed = True
             for frozen in self.tables:
-                frozen.table.thaw(frozen)
+                frozen.thaw()
             self.tables = ()
 
     def _file(self) -> FileBuilder:
         file = FileBuilder()
         for frozen in self.tables:
-            schema = frozen.table.schema
+            schema = frozen.schema
             serializer = EntrySerializer(schema, self.settings.operator)
-            for addresses, values in _stretches(frozen):
+            for addresses, values in frozen.stretches(_STRETCH):
                 for taken, groups in self._sorted(addresses, schema.meta):
                     block = serializer.encode(
                         [addresses[position] for position in taken],
@@ -117,19 +117,3 @@ class FrozenHashMap:
         for start in range(0, len(addresses), _SLICE):
             end = start + _SLICE
             yield positions[start:end], tuple(Counter(sorted_groups[start:end]).items())
-
-
-def _stretches(frozen: FrozenTable) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Addresses and stored values, without what is expired, a stretch of memory at a time."""
-    prune = frozen.prune
-    keys, stored = iter(frozen.entries), iter(frozen.entries.values())
-    while addresses := list(islice(keys, _STRETCH)):
-        values = list(islice(stored, _STRETCH))
-        if prune is not None:
-            left = [
-                (key, kept)
-                for key, one in zip(addresses, values, strict=True)
-                if (kept := prune(one))
-            ]
-            addresses, values = [key for key, _ in left], [kept for _, kept in left]
-        yield addresses, values

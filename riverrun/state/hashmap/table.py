@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -45,6 +46,30 @@ class FrozenTable:
     removed: Sequence[Any] = ()
     prune: Callable[[Any], Any] | None = None
     """Gives what is left of a stored value, or None; set where expired entries are left out."""
+
+    @property
+    def schema(self) -> StateSchema:
+        """Of the table."""
+        return self.table.schema
+
+    def stretches(self, size: int) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Addresses and stored values, without what is expired, at most ``size`` at a time."""
+        prune = self.prune
+        keys, stored = iter(self.entries), iter(self.entries.values())
+        while addresses := list(islice(keys, size)):
+            values = list(islice(stored, size))
+            if prune is not None:
+                left = [
+                    (key, kept)
+                    for key, one in zip(addresses, values, strict=True)
+                    if (kept := prune(one))
+                ]
+                addresses, values = [key for key, _ in left], [kept for _, kept in left]
+            yield addresses, values
+
+    def thaw(self) -> None:
+        """The snapshot needs this no more; any thread."""
+        self.table.thaw(self)
 
 
 class Table:

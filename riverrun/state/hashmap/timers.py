@@ -1,0 +1,201 @@
+"""Timers in memory: a bucket for each time, and a heap of the times.
+
+A bucket is the pair of key and namespace itself where it holds one timer, which is most often the case
+and saves the memory of a dict, and a dict of such pairs where it holds more. A time whose bucket was
+emptied stays in the heap until it comes up, or until such times are the most of it.
+
+A snapshot takes the dict of buckets and shares the buckets; before a shared one changes it is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import islice
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+from riverrun.state.schema import StateSchema
+from riverrun.state.timers import DueTimers, TimerQueue, checked_time
+
+_Timer: TypeAlias = tuple[Any, Any]
+"""Key and namespace."""
+_Bucket: TypeAlias = _Timer | dict[_Timer, None]
+_Change: TypeAlias = tuple[int, _Timer]
+
+_SPARE: Final = 1024
+"""Times without timers that the heap may always hold."""
+
+
+@dataclass(slots=True)
+class FrozenTimers:
+    """What one snapshot takes of one queue; addresses are pairs of key and (time, namespace)."""
+
+    queue: HashMapTimerQueue
+    buckets: dict[int, _Bucket]
+    """All timers; empty where ``some`` says which were added."""
+    some: Sequence[_Change] = ()
+    removed: Sequence[Any] = ()
+
+    @property
+    def schema(self) -> StateSchema:
+        """Of the timers."""
+        return self.queue.schema
+
+    def stretches(self, size: int) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Addresses and stored values, at most ``size`` at a time."""
+        addresses = ((key, (time, namespace)) for time, (key, namespace) in self._timers())
+        while taken := list(islice(addresses, size)):
+            yield taken, [True] * len(taken)
+
+    def thaw(self) -> None:
+        """The snapshot needs this no more; any thread."""
+        self.queue.thaw(self)
+
+    def _timers(self) -> Iterator[_Change]:
+        yield from self.some
+        for time, bucket in self.buckets.items():
+            if isinstance(bucket, tuple):
+                yield time, bucket
+            else:
+                for timer in bucket:
+                    yield time, timer
+
+
+class HashMapTimerQueue(TimerQueue):
+    """Timers of one name; adding, removing and taking are operations on dicts."""
+
+    __slots__ = ("_buckets", "_changed", "_count", "_frozen", "_heap", "_lock", "schema")
+
+    def __init__(self, schema: StateSchema, *, tracked: bool) -> None:
+        self.schema = schema
+        self._buckets: dict[int, _Bucket] = {}
+        self._heap: list[int] = []
+        self._count = 0
+        self._changed: set[_Change] | None = set() if tracked else None
+        self._frozen: tuple[dict[int, _Bucket], ...] = ()
+        self._lock = Lock()
+
+    def add(self, time: int, key: Any, namespace: Any) -> None:
+        timer = (key, namespace)
+        bucket = self._buckets.get(time)
+        if bucket is None:
+            if type(time) is not int or not -(1 << 63) <= time < 1 << 63:
+                return self.add(checked_time(time), key, namespace)
+            self._buckets[time] = timer
+            heappush(self._heap, time)
+            self._count += 1
+        elif isinstance(bucket, tuple):
+            if bucket != timer:
+                self._buckets[time] = {bucket: None, timer: None}
+                self._count += 1
+        else:
+            if self._frozen:
+                bucket = self._own(time, bucket)
+            before = len(bucket)
+            bucket[timer] = None
+            self._count += len(bucket) - before
+        if self._changed is not None:
+            self._changed.add((time, timer))
+        return None
+
+    def remove(self, time: int, key: Any, namespace: Any) -> None:
+        timer = (key, namespace)
+        bucket = self._buckets.get(time)
+        if bucket is None:
+            return
+        if isinstance(bucket, tuple):
+            if bucket != timer:
+                return
+            del self._buckets[time]
+        else:
+            if timer not in bucket:
+                return
+            if len(bucket) == 1:
+                del self._buckets[time]
+            else:
+                del self._own(time, bucket)[timer]
+        self._count -= 1
+        if self._changed is not None:
+            self._changed.add((time, timer))
+        if len(self._heap) > 2 * len(self._buckets) + _SPARE:
+            self._heap = list(self._buckets)
+            heapify(self._heap)
+
+    def next_time(self) -> int | None:
+        heap, buckets = self._heap, self._buckets
+        while heap:
+            if heap[0] in buckets:
+                return heap[0]
+            heappop(heap)
+        return None
+
+    def take(self, until: int) -> DueTimers | None:
+        heap, buckets = self._heap, self._buckets
+        while heap and heap[0] <= until:
+            time = heappop(heap)
+            bucket = buckets.pop(time, None)
+            if bucket is not None:
+                taken = [bucket] if isinstance(bucket, tuple) else list(bucket)
+                self._count -= len(taken)
+                if self._changed is not None:
+                    self._changed.update([(time, timer) for timer in taken])
+                return time, taken
+        return None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def freeze_all(self) -> FrozenTimers:
+        """Every timer as it is now."""
+        frozen = FrozenTimers(self, self._buckets.copy())
+        with self._lock:
+            self._frozen = (*self._frozen, frozen.buckets)
+        return frozen
+
+    def freeze_some(self, changes: Collection[Any]) -> FrozenTimers:
+        """Those of ``changes`` that are set now, and those that are not."""
+        some, removed = [], []
+        for time, timer in changes:
+            if self._holds(time, timer):
+                some.append((time, timer))
+            else:
+                removed.append((timer[0], (time, timer[1])))
+        return FrozenTimers(self, {}, some, removed)
+
+    def thaw(self, frozen: FrozenTimers) -> None:
+        """The snapshot needs ``frozen`` no more; any thread."""
+        with self._lock:
+            self._frozen = tuple(held for held in self._frozen if held is not frozen.buckets)
+
+    def take_changed(self) -> set[Any]:
+        """The timers set, removed or taken since the last call."""
+        found, self._changed = self._changed, set()
+        return found or set()
+
+    def load(self, addresses: Iterable[Any], *, removed: bool) -> None:
+        """Set or remove restored timers, which count as known to the last snapshot."""
+        changed, self._changed = self._changed, None
+        put = self.remove if removed else self.add
+        for key, (time, namespace) in addresses:
+            put(time, key, namespace)
+        self._changed = changed
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._buckets.clear()
+        self._heap.clear()
+        self._count = 0
+
+    def _holds(self, time: int, timer: _Timer) -> bool:
+        bucket = self._buckets.get(time)
+        return (
+            bucket == timer if isinstance(bucket, tuple) else bucket is not None and timer in bucket
+        )
+
+    def _own(self, time: int, bucket: dict[_Timer, None]) -> dict[_Timer, None]:
+        """The bucket of ``time``, shared with no snapshot."""
+        if any(held.get(time) is bucket for held in self._frozen):
+            bucket = self._buckets[time] = bucket.copy()
+        return bucket
