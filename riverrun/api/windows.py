@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 __all__ = ["CountWindow", "GlobalWindow", "TimeWindow", "Window"]
 
@@ -18,6 +18,10 @@ class Window(ABC):
     @abstractmethod
     def max_timestamp(self) -> int:
         """The last event time that belongs to the window; it is over when the watermark reaches it."""
+
+
+class _MergeCallback(Protocol):
+    def merge(self, to_be_merged: Iterable[TimeWindow], merge_result: TimeWindow) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,12 +48,10 @@ class TimeWindow(Window):
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
-    def merge_windows(
-        windows: Iterable[TimeWindow], callback: Callable[[TimeWindow, list[TimeWindow]], None]
-    ) -> None:
-        """Call ``callback(merged, parts)`` for every group of two or more windows that touch."""
+    def merge_windows(windows: Iterable[TimeWindow], callback: _MergeCallback) -> None:
+        """Call ``callback.merge(parts, merged)`` for every group of two or more windows that touch."""
         groups: list[tuple[TimeWindow, list[TimeWindow]]] = []
-        for window in sorted(windows):
+        for window in sorted(set(windows)):
             if groups and groups[-1][0].intersects(window):
                 merged, parts = groups[-1]
                 groups[-1] = (merged.cover(window), [*parts, window])
@@ -57,7 +59,7 @@ class TimeWindow(Window):
                 groups.append((window, [window]))
         for merged, parts in groups:
             if len(parts) > 1:
-                callback(merged, parts)
+                callback.merge(parts, merged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,9 @@ class GlobalWindow(Window):
 
     def max_timestamp(self) -> int:
         return _MAX_TIMESTAMP
+
+    def __repr__(self) -> str:
+        return "GlobalWindow"
 
 
 _GLOBAL: Final = GlobalWindow()
