@@ -34,6 +34,7 @@ from riverrun.datastream.broadcast import BroadcastConnectedStream, BroadcastStr
 from riverrun.datastream.collect import CloseableIterator
 from riverrun.datastream.connected import ConnectedStreams, Keys
 from riverrun.datastream.execution_config import ExecutionConfig, check_positive
+from riverrun.datastream.interval_join import IntervalJoin
 from riverrun.datastream.keyed_refusals import KeyedRefusals
 from riverrun.datastream.operator_settings import OperatorSettings
 from riverrun.datastream.output_types import output_type_of
@@ -319,6 +320,14 @@ class KeyedStream(KeyedRefusals, DataStream):
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
         """Each key's record with the greatest field so far; the first of several."""
         return self._aggregate(Aggregation.MAX_BY, position_to_max_by)
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin[DataStream]:
+        """Join this stream with another keyed one, by how far apart records are in event time."""
+        if not isinstance(other_stream, KeyedStream):
+            raise TypeError(
+                f"interval_join: got {other_stream!r}; expected a KeyedStream: call key_by() on it"
+            )
+        return IntervalJoin(self, other_stream)
 
     @overload
     def execute_and_collect(self, job_execution_name: str | None = None) -> CloseableIterator: ...

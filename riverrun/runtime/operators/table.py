@@ -7,9 +7,14 @@ from typing import Any, Final
 
 from riverrun.graph.specs import (
     BroadcastProcessSpec,
+    CoFlatMapSpec,
+    CoMapSpec,
+    CoProcessSpec,
     FilterSpec,
     FlatMapSpec,
+    IntervalJoinSpec,
     KeyedBroadcastProcessSpec,
+    KeyedCoProcessSpec,
     KeyedProcessSpec,
     MapSpec,
     OperatorSpec,
@@ -18,11 +23,14 @@ from riverrun.graph.specs import (
     SinkSpec,
 )
 from riverrun.runtime.operators.broadcast import BroadcastProcessOperator
+from riverrun.runtime.operators.co_map import CoFlatMapOperator, CoMapOperator
+from riverrun.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
 from riverrun.runtime.operators.function_operators import (
     FilterOperator,
     FlatMapOperator,
     MapOperator,
 )
+from riverrun.runtime.operators.interval_join import IntervalJoinOperator
 from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.process import ProcessOperator
 from riverrun.runtime.operators.reduce import FinalReduceOperator, ReduceOperator
@@ -36,6 +44,11 @@ OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     KeyedProcessSpec: ProcessOperator,
     BroadcastProcessSpec: BroadcastProcessOperator,
     KeyedBroadcastProcessSpec: BroadcastProcessOperator,
+    CoMapSpec: CoMapOperator,
+    CoFlatMapSpec: CoFlatMapOperator,
+    CoProcessSpec: CoProcessOperator,
+    KeyedCoProcessSpec: KeyedCoProcessOperator,
+    IntervalJoinSpec: IntervalJoinOperator,
     ReduceSpec: lambda spec: (FinalReduceOperator if spec.final_only else ReduceOperator)(spec),
     SinkSpec: SinkOperator,
 }

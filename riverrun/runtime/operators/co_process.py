@@ -1,0 +1,140 @@
+"""Process functions over two connected streams, with and without keys: side outputs, time, timers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from riverrun.api.co_functions import CoProcessFunction, KeyedCoProcessFunction
+from riverrun.api.timer_service import TimeDomain, TimerService
+from riverrun.graph.specs import CoProcessSpec, KeyedCoProcessSpec
+from riverrun.runtime.operators.co_function import CoFunctionOperator
+from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.process import Clocks, Gathered
+from riverrun.runtime.timer_services import Fire, KeyedTimers
+from riverrun.state.backend import KeyedStateBackend
+
+_TIMERS: Final = "user"
+_LONGEST_RUN: Final = 1024
+"""How many records timers may make before they are sent on: many may be due at once."""
+
+
+class _Context(CoProcessFunction.Context, KeyedCoProcessFunction.OnTimerContext):
+    """The record or timer in hand; one object per operator, moved on from one to the next."""
+
+    __slots__ = ("_backend", "_timers", "domain", "time")
+
+    def __init__(self, timers: TimerService, backend: KeyedStateBackend | None) -> None:
+        self._timers = timers
+        self._backend = backend
+        self.time: int | None = None
+        self.domain = TimeDomain.EVENT_TIME
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+    def timestamp(self) -> int | None:
+        return self.time
+
+    def get_current_key(self) -> Any:
+        return None if self._backend is None else self._backend.key
+
+    def time_domain(self) -> TimeDomain:
+        return self.domain
+
+
+class CoProcessOperator(CoFunctionOperator):
+    """Calls ``process_element1`` or ``process_element2`` and sorts what they yield into outputs."""
+
+    def __init__(self, spec: CoProcessSpec | KeyedCoProcessSpec) -> None:
+        super().__init__(spec.fn)
+        self._element1: Callable[[Any, Any], Any] = spec.fn.process_element1
+        self._element2: Callable[[Any, Any], Any] = spec.fn.process_element2
+
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        self._clocks: Clocks | KeyedTimers = self._open_clocks(context)
+        self._context = _Context(self._clocks, self._backend)
+        self._side_output = context.side_output
+
+    def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
+        self._run(self._element1, self._of_first(values), timestamps, emit)
+
+    def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
+        self._run(self._element2, self._of_second(values), timestamps, emit)
+
+    def advance(self, watermark: int, emit: Emit) -> None:
+        del emit
+        self._clocks.watermark = watermark
+
+    def _open_clocks(self, context: OperatorContext) -> Clocks | KeyedTimers:
+        return Clocks(context.clock)
+
+    def _run(
+        self,
+        call: Callable[[Any, Any], Any],
+        each: Iterable[Any],
+        timestamps: list[int] | None,
+        emit: Emit,
+    ) -> None:
+        context = self._context
+        gathered = Gathered(timed=timestamps is not None)
+        add = gathered.add
+        if timestamps is None:
+            for value in each:
+                made = call(value, context)
+                if made is not None:
+                    add(made, None)
+        else:
+            for value, time in zip(each, timestamps, strict=True):
+                context.time = time
+                made = call(value, context)
+                if made is not None:
+                    add(made, time)
+            context.time = None
+        gathered.emit(emit, self._side_output)
+
+
+class KeyedCoProcessOperator(CoProcessOperator):
+    """The same with keys: both inputs share the state and the timers of a key."""
+
+    def __init__(self, spec: KeyedCoProcessSpec) -> None:
+        super().__init__(spec)
+        self._on_timer: Callable[[int, Any], Any] = spec.fn.on_timer
+
+    def advance(self, watermark: int, emit: Emit) -> None:
+        self._fire(self._timers.advance, watermark, emit, timed=True)
+
+    def due_at(self) -> int | None:
+        return self._timers.due_at()
+
+    def run_due(self, now: int, emit: Emit) -> None:
+        # Flink gives no timestamp to what a wall-clock timer makes: it stands for no event time.
+        self._fire(self._timers.run_due, now, emit, timed=False)
+
+    def _open_clocks(self, context: OperatorContext) -> Clocks | KeyedTimers:
+        assert self._backend is not None  # noqa: S101  (the spec is for keyed streams)
+        self._timers = KeyedTimers(context.clock, self._backend, _TIMERS)
+        return self._timers
+
+    def _fire(
+        self, move: Callable[[int, Fire], None], clock: int, emit: Emit, *, timed: bool
+    ) -> None:
+        """Move a clock of the timers, and send on what they make."""
+        context, on_timer, side_output = self._context, self._on_timer, self._side_output
+        gathered = Gathered(timed=timed)
+
+        def fire(time: int, key: Any, namespace: Any, domain: TimeDomain) -> None:
+            nonlocal gathered
+            del key, namespace
+            context.time, context.domain = time, domain
+            made = on_timer(time, context)
+            if made is not None:
+                gathered.add(made, time if timed else None)
+                if len(gathered.main[0]) >= _LONGEST_RUN:
+                    gathered.emit(emit, side_output)
+                    gathered = Gathered(timed=timed)
+
+        move(clock, fire)
+        context.time = None
+        gathered.emit(emit, side_output)
