@@ -8,11 +8,12 @@ from typing import ClassVar
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
 from riverrun.core.time import Duration
+from riverrun.datastream.jvm_settings import JvmSettings
 
 __all__ = ["ExecutionConfig"]
 
 
-class ExecutionConfig:
+class ExecutionConfig(JvmSettings):
     """A view of the environment's configuration; every setter writes the option of the same meaning."""
 
     PARALLELISM_DEFAULT: ClassVar = -1

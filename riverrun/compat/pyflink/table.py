@@ -32,6 +32,23 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "pyflink.common.job_id": {"JobID": "riverrun.core.ids:JobId"},
     "pyflink.common.job_status": {"JobStatus": "riverrun.core.lifecycle:JobStatus"},
+    "pyflink.common.restart_strategy": {
+        "RestartStrategies": "riverrun.datastream.restart_strategies:RestartStrategies",
+        "RestartStrategyConfiguration": "riverrun.datastream.restart_strategies:RestartStrategyConfiguration",
+    },
+    "pyflink.common.serialization": {
+        name: f"riverrun.api.serialization:{name}"
+        for name in (
+            "BulkWriterFactory",
+            "ByteArraySchema",
+            "DeserializationSchema",
+            "Encoder",
+            "RowDataBulkWriterFactory",
+            "RowFieldExtractorSchema",
+            "SerializationSchema",
+            "SimpleStringSchema",
+        )
+    },
     "pyflink.common.time": {
         "Duration": "riverrun.core.time:Duration",
         "Instant": "riverrun.serde.instant:Instant",
