@@ -27,7 +27,7 @@ def test_bytes_stay_as_they_are() -> None:
 def test_one_field_of_a_row_is_written() -> None:
     assert RowFieldExtractorSchema(1).serialize(Row(1, b"value")) == b"value"
     assert RowFieldExtractorSchema(0).serialize(Row("key", b"value")) == b"key"
-    with pytest.raises(TypeError, match="field 0 of .* is a int; expected bytes or str"):
+    with pytest.raises(TypeError, match=r"field 0 of .* is a int; expected bytes or str"):
         RowFieldExtractorSchema(0).serialize(Row(1, b"value"))
     with pytest.raises(ValueError, match="expected 0 or more"):
         RowFieldExtractorSchema(-1)
