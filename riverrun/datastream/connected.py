@@ -133,8 +133,8 @@ class ConnectedStreams(Generic[S]):
             ]
             if unkeyed:
                 raise TypeError(
-                    f"process: got the keyed function {func!r}, but the {' and the '.join(unkeyed)} "
-                    f"stream has no keys; call key_by(selector1, selector2) on the connected streams, "
+                    f"process: got the keyed function {func!r}, but there are no keys on the "
+                    f"{' and the '.join(unkeyed)} stream; call key_by(selector1, selector2) on the connected streams, "
                     f"or write a CoProcessFunction"
                 )
             return "Co-Keyed-Process", KeyedCoProcessSpec(func)
