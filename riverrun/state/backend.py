@@ -17,6 +17,7 @@ from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
 from riverrun.protocol.snapshots import KeyedSnapshot
 from riverrun.serde.type_info import TypeInformation
+from riverrun.state.namespace_runs import NamespaceRuns, OneByOne
 from riverrun.state.timers import TimerQueue
 from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
 
@@ -134,6 +135,10 @@ class KeyedStateBackend(ABC):
             out.append(after)
         self.key = NO_KEY
         return out
+
+    def runs(self, state: ValueState[Any]) -> NamespaceRuns:
+        """The namespaced ``state`` for work on many keys at once."""
+        return state if isinstance(state, NamespaceRuns) else OneByOne(self, state)
 
     @abstractmethod
     def keys(self, name: str) -> Iterator[Any]:

@@ -179,7 +179,7 @@ class HashMapBackend(KeyedStateBackend):
 
     def close(self) -> None:
         for table in self._tables.values():
-            table.data.clear()
+            table.forget()
         for queue in self._timers.values():
             queue.clear()
         self._unclaimed.clear()

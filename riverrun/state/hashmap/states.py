@@ -23,6 +23,7 @@ from riverrun.api.state import (
 )
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.elements import elements_for, none_refused
+from riverrun.state.hashmap.nested import NamespacedValueState
 from riverrun.state.hashmap.table import Place, Table
 from riverrun.state.schema import MAPS
 
@@ -72,24 +73,6 @@ class HashMapValueState(Table, ValueState[Any]):
         if self.changed is not None:
             self.changed.update(keys)
         return out
-
-
-class NamespacedValueState(Table, ValueState[Any]):
-    """A value by key and namespace."""
-
-    __slots__ = ()
-
-    def value(self) -> Any:
-        return self._get(self._address())
-
-    def update(self, value: Any) -> None:
-        if value is None:
-            self.drop(self._address())
-        else:
-            self.replace(self._address(), value)
-
-    def clear(self) -> None:
-        self.drop(self._address())
 
 
 class HashMapListState(Table, ListState[Any]):

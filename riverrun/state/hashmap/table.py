@@ -8,7 +8,7 @@ to read (``_get``) is exchanged only for that time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
@@ -42,7 +42,7 @@ class FrozenTable:
     """What one snapshot takes of one table."""
 
     table: Table
-    entries: dict[Any, Any]
+    entries: Mapping[Any, Any]
     removed: Sequence[Any] = ()
     prune: Callable[[Any], Any] | None = None
     """Gives what is left of a stored value, or None; set where expired entries are left out."""
@@ -102,7 +102,7 @@ class Table:
         self._namespaced = place.schema.meta.namespaced
         self._get: Callable[[Any], Any] = self.data.get
         self._copy = _copier(place.schema)
-        self._frozen: tuple[dict[Any, Any], ...] = ()
+        self._frozen: tuple[Mapping[Any, Any], ...] = ()
         self._lock = Lock()
 
     def freeze_all(self) -> FrozenTable:
@@ -147,6 +147,23 @@ class Table:
         if self.changed is not None:
             self.changed.add(address)
 
+    def load(self, addresses: Sequence[Any], values: Sequence[Any]) -> None:
+        """Put restored values at their addresses."""
+        self.data.update(zip(addresses, values, strict=True))
+
+    def unload(self, addresses: Iterable[Any]) -> None:
+        """Take away what was restored before and is not there any more."""
+        for address in addresses:
+            self.data.pop(address, None)
+
+    def entry_count(self) -> int:
+        """How many entries there are."""
+        return len(self.data)
+
+    def forget(self) -> None:
+        """Drop everything; the table is not used any more."""
+        self.data.clear()
+
     def _address(self) -> Any:
         """Where the current key's entry is."""
         key = self._backend.key
@@ -164,10 +181,17 @@ class Table:
     def _get_guarded(self, address: Any) -> Any:
         """The value at ``address``, no longer shared with any snapshot if it can change."""
         value = self.data.get(address)
+        given = self._unshared(address, value)
+        if given is not value:
+            self.data[address] = given
+        return given
+
+    def _unshared(self, address: Any, value: Any) -> Any:
+        """``value``, which is at ``address``, or a copy of it if a snapshot holds it and it can change."""
         if type(value) in ATOMS or self._copy is None:
             return value
         if any(held.get(address) is value for held in self._frozen):
-            value = self.data[address] = self._copy(value)
+            return self._copy(value)
         return value
 
 

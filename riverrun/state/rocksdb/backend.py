@@ -24,6 +24,7 @@ from riverrun.state.rocksdb.claim import Claims
 from riverrun.state.rocksdb.frozen import FrozenRocksDB
 from riverrun.state.rocksdb.list_state import RocksDBListState
 from riverrun.state.rocksdb.map_state import RocksDBMapState
+from riverrun.state.rocksdb.namespaced import NamespacedValueState
 from riverrun.state.rocksdb.restore import Restore
 from riverrun.state.rocksdb.rows import LAYOUT_VERSION, RowFormat
 from riverrun.state.rocksdb.scan import visible_addresses
@@ -31,7 +32,6 @@ from riverrun.state.rocksdb.store import Store, remove_folder
 from riverrun.state.rocksdb.sweep import RowSweeper
 from riverrun.state.rocksdb.uploads import Uploads
 from riverrun.state.rocksdb.value_states import (
-    NamespacedValueState,
     RocksDBAggregatingState,
     RocksDBReducingState,
     RocksDBValueState,

@@ -81,21 +81,6 @@ class RocksDBValueState(SingleTable, ValueState[Any]):
         self.replace(self.address(), None)
 
 
-class NamespacedValueState(SingleTable, ValueState[Any]):
-    """A value by key and namespace."""
-
-    __slots__ = ()
-
-    def value(self) -> Any:
-        return self.cache[self.address()]
-
-    def update(self, value: Any) -> None:
-        self.replace(self.address(), value)
-
-    def clear(self) -> None:
-        self.replace(self.address(), None)
-
-
 class RocksDBReducingState(SingleTable, ReducingState[Any]):
     """The reduced value by address."""
 
