@@ -17,7 +17,10 @@ MIN_TIMESTAMP: Final = -9_223_372_036_854_775_808
 
 @dataclass(slots=True)
 class Records:
-    """A run of values with their event times (``None``: no record of the run has one)."""
+    """A run of values with their event times (``None``: no record of the run has one).
+
+    Where the reader works on columns they may be a ColumnRun and a TimeColumn instead of lists.
+    """
 
     values: list[Any]
     timestamps: list[int] | None = None

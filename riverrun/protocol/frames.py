@@ -28,6 +28,7 @@ from riverrun.protocol.elements import (
     Watermark,
     WatermarkStatus,
 )
+from riverrun.serde.columns import ColumnRun, TimeColumn, plain_times
 
 VERSION: Final = 1
 FILLER: Final = b""
@@ -92,7 +93,7 @@ def encode_records(
     codec_tag: int, count: int, run: bytes | memoryview, timestamps: Sequence[int] | None
 ) -> list[bytes | memoryview]:
     """The pieces of a Records element around an encoded run (joined by ``encode_frame``)."""
-    times = b"" if timestamps is None else array("q", timestamps).tobytes()
+    times = b"" if timestamps is None else _times_as_bytes(timestamps)
     body = _RECORDS.size + len(times) + len(run)
     return [
         _ELEMENT.pack(_TAG_RECORDS, body),
@@ -131,6 +132,7 @@ class EncodedRun:
 
     count: int
     timestamps: list[int] | None
+    """A TimeColumn until the run is decoded."""
     codec_tag: int
     data: memoryview
 
@@ -139,7 +141,10 @@ class EncodedRun:
         values = decode_run(self.codec_tag, self.data)
         if len(values) != self.count:
             raise FrameError(f"run of {len(values)} values: its header says {self.count}")
-        return Records(values, self.timestamps)
+        timestamps = self.timestamps
+        if not isinstance(values, ColumnRun):
+            timestamps = plain_times(timestamps)
+        return Records(values, timestamps)
 
 
 def encoded_element(element: EncodedRun | Element) -> bytes:
@@ -186,6 +191,12 @@ def split_encoded(data: bytes | memoryview) -> list[EncodedRun | Element]:
     return elements
 
 
+def _times_as_bytes(timestamps: Sequence[int]) -> bytes:
+    if isinstance(timestamps, TimeColumn):
+        return timestamps.tobytes()
+    return array("q", timestamps).tobytes()
+
+
 def _tagged(tag: int, body: bytes) -> bytes:
     return _ELEMENT.pack(tag, len(body)) + body
 
@@ -215,8 +226,6 @@ def _encoded_run(body: memoryview) -> EncodedRun:
     position = _RECORDS.size
     timestamps: list[int] | None = None
     if has_timestamps:
-        times = array("q")
-        times.frombytes(body[position : position + 8 * count])
-        timestamps = times.tolist()
+        timestamps = TimeColumn.from_bytes(bytes(body[position : position + 8 * count]))
         position += 8 * count
     return EncodedRun(count, timestamps, codec_tag, body[position:])

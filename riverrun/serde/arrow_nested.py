@@ -91,7 +91,8 @@ class MapColumn:
         keys = self._key.from_array(array.values.field(0))
         items = self._value.from_array(array.values.field(1))
         offsets = array.offsets.to_numpy()
-        pairs = zip(keys, items, strict=True)
+        # A slice of a column has all pairs of the column, and offsets that begin at its own.
+        pairs = islice(zip(keys, items, strict=True), int(offsets[0]), None)
         sizes = (offsets[1:] - offsets[:-1]).tolist()
         return _with_none([dict(islice(pairs, size)) for size in sizes], array)
 

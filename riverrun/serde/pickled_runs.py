@@ -7,6 +7,7 @@ from typing import Any, Final
 import cloudpickle
 
 from riverrun.core.short_repr import short_repr
+from riverrun.serde.columns import plain_rows
 from riverrun.serde.composite_types import RowTypeInfo
 from riverrun.serde.type_info import TypeInformation
 
@@ -52,6 +53,7 @@ class PickleRunCodec:
 
     def encode(self, values: list[Any]) -> bytes:
         """The values as a pickle; `UnpicklableValue` names the value that has none."""
+        values = plain_rows(values)
         return pickled(values if self._coerce is None else list(map(self._coerce, values)))
 
     def decode(self, data: bytes | memoryview) -> list[Any]:

@@ -5,16 +5,13 @@ which codec made the bytes. Both ends know the type, so an Arrow run carries no 
 """
 
 import pickle
-import struct
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
-from riverrun.serde.arrow_columns import Inexact
-from riverrun.serde.arrow_types import column_for, field_columns_for
-from riverrun.serde.check import checker_for, takes_none
+from riverrun.serde.check import checker_for
+from riverrun.serde.columns import CONVERSION_ERRORS, ColumnRun, layout_of, plain_rows
 from riverrun.serde.composite_types import DataclassTypeInfo, NamedTupleTypeInfo, RowTypeInfo
 from riverrun.serde.pickled_runs import PickleRunCodec, UnpicklableValue, pickled
 from riverrun.serde.type_info import TypeInformation
@@ -31,15 +28,7 @@ __all__ = [
 
 # The first byte of a pickle; an Arrow message begins with 0xff.
 _PICKLE_MARK: Final = 0x80
-_CONVERSION_ERRORS: Final = (
-    Inexact,
-    pa.ArrowException,
-    struct.error,
-    ArithmeticError,
-    AttributeError,
-    TypeError,
-    ValueError,
-)
+_ALIGNMENT: Final = 8
 
 
 class RunCodec(Protocol):
@@ -66,57 +55,46 @@ class ArrowRunCodec:
     checked before. Values of the type that Arrow would not give back as they are (a datetime with a
     zone, a subclass of a dataclass, a lone surrogate) make the whole run travel pickled, under the
     same tag. Other subclasses arrive as the class that the type names, and an int in a float column
-    as a float.
+    as a float. A run that has columns is encoded without making its records.
     """
 
     tag: Final = 1
 
     def __init__(self, type_info: TypeInformation) -> None:
-        parts = field_columns_for(type_info)
-        whole = None if parts is not None else column_for(type_info)
-        if parts is None and whole is None:
+        layout = layout_of(type_info)
+        if layout is None:
             raise TypeError(f"{type_info!r} does not map to Arrow; use codec_for to choose")
-        self._type_info = type_info
+        self.layout = layout
         self._check = checker_for(type_info)
-        self._none = takes_none(type_info)
-        self._fields = None if parts is None else parts.fields
-        self._columns = parts.columns if parts is not None else [whole] if whole else []
-        names = ["value"] if parts is None else parts.names
-        self._schema = pa.schema(
-            [
-                pa.field(name, column.arrow_type)
-                for name, column in zip(names, self._columns, strict=True)
-            ]
-        )
 
     def encode(self, values: list[Any]) -> bytes:
         """The values as one Arrow record batch without its schema."""
+        if isinstance(values, ColumnRun) and values.layout is self.layout:
+            return _message(values.batch)
+        values = plain_rows(values)
         try:
-            batch = self._to_batch(values)
-        except _CONVERSION_ERRORS:
+            batch = self.layout.batch_of(values)
+        except CONVERSION_ERRORS:
             self._check(values)
-            return pickled(list(map(self._type_info.coerce, values)))
-        data: bytes = batch.serialize().to_pybytes()
-        return data
+            return pickled(list(map(self.layout.type_info.coerce, values)))
+        return _message(batch)
 
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a record batch."""
         if data[0] == _PICKLE_MARK:
             values: list[Any] = pickle.loads(data)
             return values
-        batch = pa.ipc.read_record_batch(pa.py_buffer(data), self._schema)
-        parts = [
-            column.from_array(array)
-            for column, array in zip(self._columns, batch.columns, strict=True)
-        ]
-        return parts[0] if self._fields is None else self._fields.join(parts)
+        return self.layout.rows_of(pa.ipc.read_record_batch(pa.py_buffer(data), self.layout.schema))
 
-    def _to_batch(self, values: Sequence[Any]) -> pa.RecordBatch:
-        split = [values] if self._fields is None else self._fields.split(values)
-        arrays = [column.to_array(part) for column, part in zip(self._columns, split, strict=True)]
-        if self._fields is None and not self._none and arrays[0].null_count:
-            raise TypeError("a record of this type is never None")
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+    def decode_columns(self, data: bytes | memoryview) -> list[Any]:
+        """The values of a record batch as columns; a plain list if they travelled pickled."""
+        if data[0] == _PICKLE_MARK:
+            return self.decode(data)
+        buffer = pa.py_buffer(data)
+        if buffer.address % _ALIGNMENT:
+            # Array operations on numbers at odd addresses cost several times as much as this copy.
+            buffer = pa.py_buffer(bytes(data))
+        return ColumnRun(self.layout, pa.ipc.read_record_batch(buffer, self.layout.schema))
 
 
 def codec_for(type_info: TypeInformation | None) -> RunCodec:
@@ -133,8 +111,17 @@ def columns_pay(type_info: TypeInformation) -> bool:
     return isinstance(type_info, DataclassTypeInfo | NamedTupleTypeInfo | RowTypeInfo)
 
 
-def decode_run(tag: int, data: bytes | memoryview, type_info: TypeInformation | None) -> list[Any]:
-    """The values of a run that the codec with this tag encoded, on a stream of this type."""
+def decode_run(
+    tag: int,
+    data: bytes | memoryview,
+    type_info: TypeInformation | None,
+    *,
+    columns: bool = False,
+) -> list[Any]:
+    """The values of a run that the codec with this tag encoded, on a stream of this type.
+
+    With ``columns`` they stay columns if they came as such.
+    """
     if tag == PickleRunCodec.tag:
         return _UNTYPED.decode(data)
     codec = codec_for(type_info)
@@ -143,14 +130,19 @@ def decode_run(tag: int, data: bytes | memoryview, type_info: TypeInformation | 
             f"a run came with tag {tag!r}, but runs of type {type_info!r} have tag {codec.tag} or "
             f"{PickleRunCodec.tag}; both ends of a stream must declare the same type"
         )
+    if columns and isinstance(codec, ArrowRunCodec):
+        return codec.decode_columns(data)
     return codec.decode(data)
 
 
 @lru_cache(maxsize=1024)
 def _codec_for(type_info: TypeInformation) -> RunCodec:
-    if field_columns_for(type_info) is None and column_for(type_info) is None:
-        return PickleRunCodec(type_info)
-    return ArrowRunCodec(type_info)
+    return PickleRunCodec(type_info) if layout_of(type_info) is None else ArrowRunCodec(type_info)
+
+
+def _message(batch: pa.RecordBatch) -> bytes:
+    data: bytes = batch.serialize().to_pybytes()
+    return data
 
 
 _UNTYPED: Final = PickleRunCodec()
