@@ -1,0 +1,16 @@
+"""Which operator runs windows: the most special one that gives the same results."""
+
+from __future__ import annotations
+
+from riverrun.api.window_assigner import MergingWindowAssigner
+from riverrun.graph.specs import WindowSpec
+from riverrun.runtime.operators.operator import Operator
+from riverrun.runtime.operators.window import WindowOperator
+from riverrun.runtime.operators.window_merging import MergingWindowOperator
+
+
+def build_window_operator(spec: WindowSpec) -> Operator:
+    """The operator for ``spec``."""
+    if isinstance(spec.assigner, MergingWindowAssigner):
+        return MergingWindowOperator(spec)
+    return WindowOperator(spec)
