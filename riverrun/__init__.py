@@ -15,6 +15,8 @@ if TYPE_CHECKING:
         FunctionInitializationContext,
         FunctionSnapshotContext,
     )
+    from riverrun.api.evictor import Evictor, TimestampedValue
+    from riverrun.api.evictors import CountEvictor, DeltaEvictor, TimeEvictor
     from riverrun.api.functions import (
         AggregateFunction,
         BroadcastProcessFunction,
@@ -68,7 +70,43 @@ if TYPE_CHECKING:
     )
     from riverrun.api.state_ttl import StateTtlConfig
     from riverrun.api.timer_service import TimeDomain, TimerService
+    from riverrun.api.trigger import Trigger, TriggerResult
+    from riverrun.api.triggers import (
+        ContinuousEventTimeTrigger,
+        ContinuousProcessingTimeTrigger,
+        CountTrigger,
+        DeltaFunction,
+        DeltaTrigger,
+        EndOfStreamTrigger,
+        EventTimeTrigger,
+        NeverTrigger,
+        ProcessingTimeoutTrigger,
+        ProcessingTimeTrigger,
+        PurgingTrigger,
+    )
     from riverrun.api.watermark_strategy import TimestampAssigner, WatermarkStrategy
+    from riverrun.api.window_assigner import MergingWindowAssigner, WindowAssigner
+    from riverrun.api.window_assigners import (
+        CountSlidingWindowAssigner,
+        CountTumblingWindowAssigner,
+        DynamicEventTimeSessionWindows,
+        DynamicProcessingTimeSessionWindows,
+        EventTimeSessionWindows,
+        GlobalWindows,
+        ProcessingTimeSessionWindows,
+        SessionWindowTimeGapExtractor,
+        SlidingEventTimeWindows,
+        SlidingProcessingTimeWindows,
+        TumblingEventTimeWindows,
+        TumblingProcessingTimeWindows,
+    )
+    from riverrun.api.window_functions import (
+        AllWindowFunction,
+        ProcessAllWindowFunction,
+        ProcessWindowFunction,
+        WindowFunction,
+    )
+    from riverrun.api.windows import CountWindow, GlobalWindow, TimeWindow, Window
     from riverrun.connectors.callback import CallbackSink
     from riverrun.connectors.collection import CollectionSource
     from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
@@ -119,6 +157,7 @@ if TYPE_CHECKING:
         PredefinedOptions,
         StateBackend,
     )
+    from riverrun.datastream.windowed import AllWindowedStream, WindowedStream
     from riverrun.metrics.groups import MetricGroup
     from riverrun.metrics.metric import Counter, Distribution, Histogram, Meter
     from riverrun.serde.instant import Instant
@@ -132,6 +171,8 @@ __all__ = [
     "AggregateFunction",
     "AggregatingState",
     "AggregatingStateDescriptor",
+    "AllWindowFunction",
+    "AllWindowedStream",
     "AppendingState",
     "Boundedness",
     "BroadcastConnectedStream",
@@ -156,14 +197,30 @@ __all__ = [
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
+    "ContinuousEventTimeTrigger",
+    "ContinuousProcessingTimeTrigger",
+    "CountEvictor",
+    "CountSlidingWindowAssigner",
+    "CountTrigger",
+    "CountTumblingWindowAssigner",
+    "CountWindow",
     "Counter",
     "DataGeneratorSource",
     "DataStream",
     "DataStreamSink",
+    "DeltaEvictor",
+    "DeltaFunction",
+    "DeltaTrigger",
     "DiscardingSink",
     "Distribution",
     "Duration",
+    "DynamicEventTimeSessionWindows",
+    "DynamicProcessingTimeSessionWindows",
     "EmbeddedRocksDBStateBackend",
+    "EndOfStreamTrigger",
+    "EventTimeSessionWindows",
+    "EventTimeTrigger",
+    "Evictor",
     "ExecutionConfig",
     "ExternalError",
     "ExternalizedCheckpointRetention",
@@ -174,6 +231,8 @@ __all__ = [
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
     "GeneratorFunction",
+    "GlobalWindow",
+    "GlobalWindows",
     "HashMapStateBackend",
     "Histogram",
     "Instant",
@@ -198,8 +257,10 @@ __all__ = [
     "MapStateDescriptor",
     "MemorySize",
     "MergingState",
+    "MergingWindowAssigner",
     "Meter",
     "MetricGroup",
+    "NeverTrigger",
     "NotPicklable",
     "NumberSequenceSource",
     "OperatorStateStore",
@@ -208,8 +269,14 @@ __all__ = [
     "Polled",
     "PredefinedOptions",
     "PrintSink",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
+    "ProcessingTimeSessionWindows",
+    "ProcessingTimeTrigger",
+    "ProcessingTimeoutTrigger",
     "ProgramError",
+    "PurgingTrigger",
     "ReadOnlyBroadcastState",
     "ReduceFunction",
     "ReducingState",
@@ -219,10 +286,13 @@ __all__ = [
     "RowKind",
     "RuntimeContext",
     "RuntimeExecutionMode",
+    "SessionWindowTimeGapExtractor",
     "Sink",
     "SinkFunction",
     "SinkWriter",
     "SinkWriterContext",
+    "SlidingEventTimeWindows",
+    "SlidingProcessingTimeWindows",
     "SlotSharingGroup",
     "Source",
     "SourceFunction",
@@ -236,14 +306,25 @@ __all__ = [
     "StreamExecutionEnvironment",
     "Time",
     "TimeDomain",
+    "TimeEvictor",
+    "TimeWindow",
     "TimerService",
     "TimestampAssigner",
+    "TimestampedValue",
     "TooFewSlots",
+    "Trigger",
+    "TriggerResult",
+    "TumblingEventTimeWindows",
+    "TumblingProcessingTimeWindows",
     "TypeInformation",
     "Types",
     "ValueState",
     "ValueStateDescriptor",
     "WatermarkStrategy",
+    "Window",
+    "WindowAssigner",
+    "WindowFunction",
+    "WindowedStream",
 ]
 
 _HOMES = {
@@ -316,6 +397,31 @@ _HOMES = {
         "riverrun.serde.row": "Row RowKind",
         "riverrun.serde.type_info": "TypeInformation",
         "riverrun.serde.types": "Types",
+        "riverrun.api.windows": "CountWindow GlobalWindow TimeWindow Window",
+        "riverrun.api.window_assigner": "MergingWindowAssigner WindowAssigner",
+        "riverrun.api.window_functions": """
+            AllWindowFunction ProcessAllWindowFunction ProcessWindowFunction
+            WindowFunction
+        """,
+        "riverrun.api.trigger": "Trigger TriggerResult",
+        "riverrun.api.triggers": """
+            ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger
+            CountTrigger DeltaFunction DeltaTrigger EndOfStreamTrigger
+            EventTimeTrigger NeverTrigger ProcessingTimeTrigger
+            ProcessingTimeoutTrigger PurgingTrigger
+        """,
+        "riverrun.api.window_assigners": """
+            CountSlidingWindowAssigner CountTumblingWindowAssigner
+            DynamicEventTimeSessionWindows
+            DynamicProcessingTimeSessionWindows EventTimeSessionWindows
+            GlobalWindows ProcessingTimeSessionWindows
+            SessionWindowTimeGapExtractor SlidingEventTimeWindows
+            SlidingProcessingTimeWindows TumblingEventTimeWindows
+            TumblingProcessingTimeWindows
+        """,
+        "riverrun.api.evictor": "Evictor TimestampedValue",
+        "riverrun.api.evictors": "CountEvictor DeltaEvictor TimeEvictor",
+        "riverrun.datastream.windowed": "AllWindowedStream WindowedStream",
     }.items()
     for name in names.split()
 }

@@ -29,6 +29,7 @@ from riverrun.api.resolve import (
     reduce_callable,
 )
 from riverrun.api.state import MapStateDescriptor
+from riverrun.api.window_assigner import WindowAssigner
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
 from riverrun.datastream.collect import CloseableIterator
@@ -42,6 +43,7 @@ from riverrun.datastream.program import Environment, Program
 from riverrun.datastream.projection import KeyAndValue, Projection, projected_type
 from riverrun.datastream.stream_ends import StreamEnds
 from riverrun.datastream.stream_partitions import StreamPartitions
+from riverrun.datastream.windowed import AllWindowedStream, WindowedStream, count_windows
 from riverrun.graph.partitioning import (
     Broadcast,
     Hash,
@@ -224,6 +226,16 @@ class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
             raise TypeError(f"connect: got {ds!r}; expected a DataStream or a BroadcastStream")
         return ConnectedStreams(self, ds)
 
+    def window_all(
+        self, window_assigner: WindowAssigner[Any, Any]
+    ) -> AllWindowedStream[DataStream]:
+        """All records by windows, whatever their keys; one subtask does the work."""
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[DataStream]:
+        """All records by windows of ``size`` records; one begins every ``slide`` records, if given."""
+        return self.window_all(count_windows(size, slide))
+
     def _is_keyed(self) -> bool:
         return False
 
@@ -320,6 +332,17 @@ class KeyedStream(KeyedRefusals, DataStream):
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
         """Each key's record with the greatest field so far; the first of several."""
         return self._aggregate(Aggregation.MAX_BY, position_to_max_by)
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream[DataStream]:
+        """Each key's records by windows."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[DataStream]:
+        """Each key's records by windows of ``size``; one begins every ``slide`` records, if given.
+
+        A window fires when it is full: the last records of a bounded stream may not fill one.
+        """
+        return self.window(count_windows(size, slide))
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin[DataStream]:
         """Join this stream with another keyed one, by how far apart records are in event time."""
