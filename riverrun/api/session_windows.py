@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from riverrun.api.time_window_assigner import EventTimeAssigner, ProcessingTimeAssigner, shown
+from riverrun.api.time_window_assigner import EventTimeAssigner, ProcessingTimeAssigner
 from riverrun.api.window_assigner import MergingWindowAssigner, WindowAssigner
 from riverrun.api.window_lengths import Length, positive_milliseconds
 from riverrun.api.windows import TimeWindow
+from riverrun.core.short_repr import short_repr
 
 __all__ = [
     "DynamicEventTimeSessionWindows",
@@ -83,7 +84,7 @@ class _OwnGaps:
         gap = self._extract(element)
         if not isinstance(gap, int) or gap <= 0:
             raise ValueError(
-                f"{type(self).__name__}: the gap of the record {shown(element)} is {gap!r}; expected "
+                f"{type(self).__name__}: the gap of the record {short_repr(element)} is {gap!r}; expected "
                 f"milliseconds, at least 1; check the gap extractor"
             )
         return gap
@@ -112,7 +113,7 @@ class EventTimeSessionWindows(_FixedGap, EventTimeAssigner[T], _Merging[T]):
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         del context
-        start = self.event_time(element, timestamp, self.session_gap)
+        start = self.event_time(element, timestamp)
         return [TimeWindow(start, start + self.session_gap)]
 
 
@@ -152,7 +153,7 @@ class DynamicEventTimeSessionWindows(_OwnGaps, EventTimeAssigner[T], _Merging[T]
     ) -> Collection[TimeWindow]:
         del context
         gap = self.gap_of(element)
-        start = self.event_time(element, timestamp, gap)
+        start = self.event_time(element, timestamp)
         return [TimeWindow(start, start + gap)]
 
 

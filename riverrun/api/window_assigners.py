@@ -113,7 +113,7 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeAssigner[T]):
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         del context
-        return self.windows_at(self.event_time(element, timestamp, self.size))
+        return self.windows_at(self.event_time(element, timestamp))
 
 
 class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeAssigner[T]):
@@ -151,7 +151,7 @@ class SlidingEventTimeWindows(_Sliding, EventTimeAssigner[T]):
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
         del context
-        return self.windows_at(self.event_time(element, timestamp, self.size))
+        return self.windows_at(self.event_time(element, timestamp))
 
 
 class SlidingProcessingTimeWindows(_Sliding, ProcessingTimeAssigner[T]):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, TypeVar
 
-from riverrun.api.folded_windows import FoldAllWindow, Folding, FoldWindow
 from riverrun.api.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -23,7 +22,6 @@ from riverrun.api.resolve import Callable2, key_callable
 from riverrun.api.window_assigner import WindowAssigner
 from riverrun.api.window_assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from riverrun.datastream.windowing import OperatorStream, Records, Windows
-from riverrun.graph.specs import WindowFunctions
 from riverrun.graph.transformations import Transformation
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
@@ -92,13 +90,6 @@ class WindowedStream(Windows[S]):
             )
         return self._build("process", None, process_window_function, output_type)
 
-    def _folded_when_firing(
-        self, folding: Folding, function: WindowFunctions | None
-    ) -> WindowFunctions:
-        return FoldWindow(
-            folding, None if function is None else _keyed_function("evictor", function)
-        )
-
     def _placed(self, result: S, operator: Transformation) -> S:
         del operator
         return result
@@ -157,13 +148,6 @@ class AllWindowedStream(Windows[S]):
                 f"expected a ProcessAllWindowFunction object"
             )
         return self._build("process", None, process_window_function, output_type)
-
-    def _folded_when_firing(
-        self, folding: Folding, function: WindowFunctions | None
-    ) -> WindowFunctions:
-        return FoldAllWindow(
-            folding, None if function is None else _all_function("evictor", function)
-        )
 
     def _placed(self, result: S, operator: Transformation) -> S:
         operator.key_selector = key_callable(NullByteKeySelector())

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from riverrun.api.aggregations import Aggregation, aggregation
 from riverrun.api.evictor import Evictor
-from riverrun.api.folded_windows import Folding
 from riverrun.api.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -32,6 +31,7 @@ from riverrun.serde.types import Types
 __all__ = ["OperatorStream", "Records", "Windows"]
 
 Type: TypeAlias = TypeInformation | None
+Folding: TypeAlias = ReduceFunction | AggregateFunction | Callable2
 
 
 class OperatorStream(Protocol):
@@ -110,7 +110,8 @@ class Windows(Generic[S]):
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
         """Let ``evictor`` take records out of a window before or after its function is called.
 
-        The window then keeps all its records, also for ``reduce`` and ``aggregate``.
+        The window then keeps all its records, also for ``reduce`` and ``aggregate``, which fold those
+        that are left when it fires.
         """
         if not isinstance(evictor, Evictor):
             raise TypeError(f"evictor: got {evictor!r}; expected an Evictor object")
@@ -236,9 +237,6 @@ class Windows(Generic[S]):
         if trigger is None:
             environment = self._stream._program.environment  # noqa: SLF001
             trigger = self._assigner.get_default_trigger(environment)
-        if self._evictor is not None and folding is not None:
-            function = self._folded_when_firing(folding, function)
-            folding = None
         return WindowSpec(
             assigner=self._assigner,
             trigger=trigger,
@@ -254,12 +252,6 @@ class Windows(Generic[S]):
         """The records' type, or None if it stands for any value."""
         type_info = self.get_input_type()
         return None if type_info == Types.PICKLED_BYTE_ARRAY() else type_info
-
-    @abstractmethod
-    def _folded_when_firing(
-        self, folding: Folding, function: WindowFunctions | None
-    ) -> WindowFunctions:
-        """A function of the window's records that does what both do."""
 
     @abstractmethod
     def _placed(self, result: S, operator: Transformation) -> S:
