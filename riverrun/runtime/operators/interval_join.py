@@ -118,7 +118,10 @@ class IntervalJoinOperator(CoFunctionOperator):
             for key, number in timers:
                 backend.key = key
                 side = sides[number]
-                side.buffer.drop(time - side.keep_ms)
+                if time == MAX_WATERMARK:
+                    side.buffer.clear()
+                else:
+                    side.buffer.drop(time - side.keep_ms)
         backend.key = NO_KEY
 
     def _take(

@@ -73,6 +73,10 @@ class JoinBuffer:
             del entries[:end]
             self._buckets.put(bucket, entries)
 
+    def clear(self) -> None:
+        """Forget all records."""
+        self._buckets.clear()
+
     def rearrange(self) -> Iterator[tuple[Any, int]]:
         """Move all records to where they belong by this buffer's interval; gives each key and time."""
         backend, buckets = self._backend, self._buckets

@@ -285,8 +285,8 @@ class FailsInProcess(CoProcessFunction):
 
 
 class FailsInKeyedProcess(KeyedCoProcessFunction):
-    process_element1 = FailsInProcess.process_element1  # type: ignore[assignment]
-    process_element2 = FailsInProcess.process_element2  # type: ignore[assignment]
+    process_element1 = FailsInProcess.process_element1
+    process_element2 = FailsInProcess.process_element2
 
 
 @pytest.mark.parametrize("keyed", [False, True])
