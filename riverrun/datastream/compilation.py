@@ -6,12 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from riverrun.api.source import Boundedness
+from riverrun.api.time_window_assigner import ProcessingTimeAssigner
+from riverrun.api.watermark_strategy import NoWatermarks, WatermarkStrategy
 from riverrun.connectors.collect import ClientHandler
 from riverrun.core import options
 from riverrun.core.errors import ProgramError
 from riverrun.core.options import RuntimeExecutionMode
 from riverrun.graph.job_graph import JobGraph, build_job_graph
-from riverrun.graph.specs import ReduceSpec, SinkSpec, SourceSpec
+from riverrun.graph.specs import (
+    OperatorSpec,
+    ReduceSpec,
+    SinkSpec,
+    SourceSpec,
+    TimestampsAndWatermarksSpec,
+    WindowSpec,
+)
 from riverrun.graph.stream_graph import StreamGraph, StreamGraphSettings, build_stream_graph
 from riverrun.graph.transformations import Transformation
 
@@ -90,14 +99,32 @@ def _is_batch(graph: StreamGraph, mode: RuntimeExecutionMode) -> bool:
 
 
 def _for_batch(graph: StreamGraph) -> StreamGraph:
-    """The same graph with reduces that only give their final values."""
-    nodes = tuple(
-        replace(node, spec=replace(node.spec, final_only=True))
-        if isinstance(node.spec, ReduceSpec)
-        else node
-        for node in graph.nodes
-    )
+    """The same graph with operators that only give final results."""
+    nodes = tuple(replace(node, spec=_final(node.spec)) for node in graph.nodes)
     return replace(graph, nodes=nodes)
+
+
+def _final(spec: OperatorSpec) -> OperatorSpec:
+    """``spec`` as BATCH mode runs it.
+
+    Event time does not advance before the input has ended: no record is late, and an event-time window
+    or timer sees everything that belongs to it. Windows of the wall clock fire at the end, too.
+    """
+    match spec:
+        case ReduceSpec():
+            return replace(spec, final_only=True)
+        case SourceSpec(watermark_strategy=WatermarkStrategy() as strategy):
+            return replace(spec, watermark_strategy=_until_the_end(strategy))
+        case TimestampsAndWatermarksSpec(strategy):
+            return replace(spec, strategy=_until_the_end(strategy))
+        case WindowSpec(assigner=ProcessingTimeAssigner()):
+            return replace(spec, fire_open_at_end=True)
+        case _:
+            return spec
+
+
+def _until_the_end(strategy: WatermarkStrategy) -> WatermarkStrategy:
+    return replace(strategy, generation=NoWatermarks(), idle_timeout_ms=None, alignment=None)
 
 
 def _client_handlers(graph: JobGraph) -> Mapping[str, ClientHandler]:

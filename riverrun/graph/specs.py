@@ -203,6 +203,8 @@ class WindowSpec:
     late_tag: str | None = None
     keyed: bool = True
     """Whether ``function`` knows of keys; those of ``window_all`` do not (its records have one key)."""
+    fire_open_at_end: bool = False
+    """Whether windows of the wall clock that are open at the end of input fire then (BATCH mode)."""
 
 
 @dataclass(frozen=True, slots=True)

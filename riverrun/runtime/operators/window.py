@@ -85,6 +85,8 @@ class WindowOperator(Operator):
         self._results.send(emit)
 
     def advance(self, watermark: int, emit: Emit) -> None:
+        if watermark == MAX_TIME and self._spec.fire_open_at_end:
+            self.run_due(MAX_TIME, emit)
         self._emit = emit
         self._timers.advance(watermark, self._on_timer)
         self._results.send(emit)
