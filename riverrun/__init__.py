@@ -9,6 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from riverrun.api.async_retry_strategies import (
+        AsyncRetryPredicate,
+        AsyncRetryStrategy,
+        ExponentialBackoffDelayRetryStrategy,
+        ExponentialBackoffDelayRetryStrategyBuilder,
+        FixedDelayRetryStrategy,
+        FixedDelayRetryStrategyBuilder,
+        NoRetryStrategy,
+        RetryPredicate,
+    )
     from riverrun.api.checkpointed import (
         CheckpointedFunction,
         CheckpointListener,
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
     from riverrun.api.evictors import CountEvictor, DeltaEvictor, TimeEvictor
     from riverrun.api.functions import (
         AggregateFunction,
+        AsyncFunction,
         BroadcastProcessFunction,
         CoFlatMapFunction,
         CoMapFunction,
@@ -134,6 +145,7 @@ if TYPE_CHECKING:
         RuntimeExecutionMode,
     )
     from riverrun.core.time import Duration, Time
+    from riverrun.datastream.async_data_stream import AsyncDataStream
     from riverrun.datastream.broadcast import (
         BroadcastConnectedStream,
         BroadcastStream,
@@ -174,6 +186,10 @@ __all__ = [
     "AllWindowFunction",
     "AllWindowedStream",
     "AppendingState",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "Boundedness",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
@@ -222,10 +238,14 @@ __all__ = [
     "EventTimeTrigger",
     "Evictor",
     "ExecutionConfig",
+    "ExponentialBackoffDelayRetryStrategy",
+    "ExponentialBackoffDelayRetryStrategyBuilder",
     "ExternalError",
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "FilterFunction",
+    "FixedDelayRetryStrategy",
+    "FixedDelayRetryStrategyBuilder",
     "FlatMapFunction",
     "Function",
     "FunctionInitializationContext",
@@ -261,6 +281,7 @@ __all__ = [
     "Meter",
     "MetricGroup",
     "NeverTrigger",
+    "NoRetryStrategy",
     "NotPicklable",
     "NumberSequenceSource",
     "OperatorStateStore",
@@ -281,6 +302,7 @@ __all__ = [
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",
+    "RetryPredicate",
     "RiverrunError",
     "Row",
     "RowKind",
@@ -334,7 +356,13 @@ _HOMES = {
             CheckpointListener CheckpointedFunction FunctionInitializationContext
             FunctionSnapshotContext
         """,
+        "riverrun.api.async_retry_strategies": """
+            AsyncRetryPredicate AsyncRetryStrategy ExponentialBackoffDelayRetryStrategy
+            ExponentialBackoffDelayRetryStrategyBuilder FixedDelayRetryStrategy
+            FixedDelayRetryStrategyBuilder NoRetryStrategy RetryPredicate
+        """,
         "riverrun.api.functions": """
+            AsyncFunction
             AggregateFunction BroadcastProcessFunction CoFlatMapFunction CoMapFunction
             CoProcessFunction KeyedBroadcastProcessFunction KeyedStateStore
             FilterFunction FlatMapFunction Function KeyedCoProcessFunction
@@ -375,6 +403,7 @@ _HOMES = {
             CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode
         """,
         "riverrun.core.time": "Duration Time",
+        "riverrun.datastream.async_data_stream": "AsyncDataStream",
         "riverrun.datastream.broadcast": "BroadcastConnectedStream BroadcastStream",
         "riverrun.datastream.checkpoint_config": "CheckpointConfig",
         "riverrun.datastream.checkpoint_storage": """

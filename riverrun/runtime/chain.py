@@ -375,6 +375,11 @@ class Chain:
         """Take a latency marker through the chain."""
         self.head.measure(marker, self._clock.now())
 
+    @property
+    def awaiting(self) -> bool:
+        """Whether something outside is under way that will wake the task."""
+        return any(operator.awaiting for operator in self._slow)
+
     def state_entries(self) -> int:
         """About how many entries of keyed state this task holds."""
         return sum(link.states.entry_count() for link in self._links)

@@ -1,4 +1,4 @@
-"""Operator state of riverrun's own: source splits, committables, writers' state. Pickled items."""
+"""Operator state of riverrun's own: source splits, committables, writers' state, calls. Pickled items."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
 SPLITS: Final = "riverrun.splits"
 COMMITTABLES: Final = "riverrun.committables"
 WRITER: Final = "riverrun.writer"
+CALLS: Final = "riverrun.calls"
 
 
 class FrozenItems:

@@ -111,8 +111,23 @@ class Task:
 
     @property
     def waiting(self) -> bool:
-        """Whether received elements wait to be processed."""
-        return self._inputs.waiting and self._chain.accepting
+        """Whether received elements wait to be processed; they do while it is not ``accepting``."""
+        return self._inputs.waiting
+
+    @property
+    def accepting(self) -> bool:
+        """Whether the next turn may take an element; if not, the task's operators are full."""
+        return self._chain.accepting
+
+    @property
+    def awaiting(self) -> bool:
+        """Whether something outside is under way that will wake the task."""
+        return self._chain.awaiting
+
+    @property
+    def starved(self) -> bool:
+        """Whether the task can do nothing about its input but wait for frames."""
+        return self.reads_input and not self._inputs.waiting and not self._inputs.finished
 
     @property
     def reads_input(self) -> bool:

@@ -87,6 +87,23 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "TimestampAssigner": "riverrun.api.watermark_strategy:TimestampAssigner",
         "WatermarkStrategy": "riverrun.api.watermark_strategy:WatermarkStrategy",
     },
+    "pyflink.datastream.async_data_stream": {
+        "AsyncDataStream": "riverrun.datastream.async_data_stream:AsyncDataStream",
+    },
+    "pyflink.datastream.async_retry_predicates": {
+        "empty_result_predicate": "riverrun.api.async_retry_predicates:empty_result_predicate",
+        "exception_type_predicate": "riverrun.api.async_retry_predicates:exception_type_predicate",
+        "has_exception_predicate": "riverrun.api.async_retry_predicates:has_exception_predicate",
+    },
+    "pyflink.datastream.async_retry_strategies": {
+        "ExponentialBackoffDelayRetryStrategy": (
+            "riverrun.api.async_retry_strategies:ExponentialBackoffDelayRetryStrategy"
+        ),
+        "FixedDelayRetryStrategy": "riverrun.api.async_retry_strategies:FixedDelayRetryStrategy",
+        "NO_RETRY_STRATEGY": "riverrun.api.async_retry_strategies:NO_RETRY_STRATEGY",
+        "NoRetryStrategy": "riverrun.api.async_retry_strategies:NoRetryStrategy",
+        "RetryPredicate": "riverrun.api.async_retry_strategies:RetryPredicate",
+    },
     "pyflink.datastream.checkpoint_config": {
         "CheckpointConfig": "riverrun.datastream.checkpoint_config:CheckpointConfig",
     },
@@ -125,8 +142,9 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "AggregateFunction": "riverrun.api.functions:AggregateFunction",
         "AllWindowFunction": "riverrun.api.window_functions:AllWindowFunction",
         "AsyncFunction": "riverrun.api.async_functions:AsyncFunction",
-        "AsyncRetryPredicate": "riverrun.api.async_functions:AsyncRetryPredicate",
-        "AsyncRetryStrategy": "riverrun.api.async_functions:AsyncRetryStrategy",
+        "AsyncFunctionDescriptor": "riverrun.api.async_functions:AsyncFunctionDescriptor",
+        "AsyncRetryPredicate": "riverrun.api.async_retry_strategies:AsyncRetryPredicate",
+        "AsyncRetryStrategy": "riverrun.api.async_retry_strategies:AsyncRetryStrategy",
         "BaseBroadcastProcessFunction": "riverrun.api.broadcast_functions:BaseBroadcastProcessFunction",
         "BroadcastProcessFunction": "riverrun.api.broadcast_functions:BroadcastProcessFunction",
         "CoFlatMapFunction": "riverrun.api.co_functions:CoFlatMapFunction",

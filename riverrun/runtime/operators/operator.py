@@ -95,6 +95,9 @@ class Operator(ABC):
     def run_due(self, now: int, emit: Emit) -> None:  # noqa: B027  (an optional hook)
         """The wall clock has reached ``now``, which is not before ``due_at``: do what is due."""
 
+    def stood_still(self, ms: float) -> None:  # noqa: B027  (an optional hook)
+        """The task could not go on for this long: no input came, but not because there was none."""
+
     @property
     def accepting(self) -> bool:
         """Whether the operator takes more input; while one of a task does not, the task reads none."""
@@ -104,6 +107,11 @@ class Operator(ABC):
     def drained(self) -> bool:
         """Whether everything that was taken in has come out, so that the operator may ``finish``."""
         return True
+
+    @property
+    def awaiting(self) -> bool:
+        """Whether something outside is under way that will ``wake`` the task."""
+        return False
 
     def finish(self, emit: Emit) -> None:  # noqa: B027  (an optional hook)
         """The input ended: emit what is left."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from riverrun.graph.specs import (
+    AsyncWaitSpec,
     BroadcastProcessSpec,
     CoFlatMapSpec,
     CoMapSpec,
@@ -21,6 +22,12 @@ from riverrun.graph.specs import (
     ProcessSpec,
     ReduceSpec,
     SinkSpec,
+    WindowSpec,
+)
+from riverrun.runtime.operators.async_wait import AsyncWaitOperator
+from riverrun.runtime.operators.broadcast import (
+    BroadcastProcessOperator,
+    KeyedBroadcastProcessOperator,
 )
 from riverrun.runtime.operators.broadcast import BroadcastProcessOperator
 from riverrun.runtime.operators.co_map import CoFlatMapOperator, CoMapOperator
@@ -51,6 +58,8 @@ OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     IntervalJoinSpec: IntervalJoinOperator,
     ReduceSpec: lambda spec: (FinalReduceOperator if spec.final_only else ReduceOperator)(spec),
     SinkSpec: SinkOperator,
+    WindowSpec: build_window_operator,
+    AsyncWaitSpec: AsyncWaitOperator,
 }
 
 
