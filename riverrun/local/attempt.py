@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from riverrun.cluster.watermark_alignment import WatermarkAlignmentCoordinator
 from riverrun.core import options
 from riverrun.core.errors import Failure
 from riverrun.core.ids import SubtaskId
@@ -13,7 +14,7 @@ from riverrun.local.pipeline import Pipeline, Step
 from riverrun.local.surroundings import Surroundings
 from riverrun.local.task_host import FilesOf, Report, TaskHost
 from riverrun.local.ways import Way
-from riverrun.protocol.control import Down
+from riverrun.protocol.control import Down, WatermarkReported
 from riverrun.protocol.references import restored_files
 from riverrun.runtime.failures import describe
 from riverrun.runtime.operator_states import TaskResources
@@ -45,6 +46,7 @@ class LocalAttempt:
         self.is_over = False
         """Whether its tasks are closed."""
         self.pipeline = Pipeline(layers, self._host, place.rng, place.clock)
+        self._alignment = WatermarkAlignmentCoordinator.of(layers)
         self._hosts = {host.id: host for host in self.pipeline.hosts}
         self.ways = [way for host in self.pipeline.hosts for way in host.ways]
 
@@ -58,6 +60,16 @@ class LocalAttempt:
         if step is Step.RAN:
             self._place.clock.advance(self._place.turn_ms)
         return step
+
+    def look(self, now: float) -> None:
+        """Do what is due now."""
+        for tasks, message in self._alignment.look(now):
+            self.tell(tasks, message)
+
+    def wake_at(self) -> float | None:
+        """When somebody has something to do although nothing came, in monotonic milliseconds."""
+        times = (self.pipeline.wake_at(), self._alignment.deadline())
+        return min((time for time in times if time is not None), default=None)
 
     def is_done(self) -> bool:
         """Whether every task has finished and everything it said has arrived."""
@@ -100,17 +112,30 @@ class LocalAttempt:
 
     def _host(self, deployment: TaskDeployment) -> TaskHost:
         place = self._place
+        subtask = SubtaskId(deployment.vertex, deployment.subtask)
+
+        def wake() -> None:
+            self._hosts[subtask].roused = True
+            place.woken.set()
+
         resources = TaskResources(
             folder=self._folder / f"{deployment.layer}-{deployment.partition}",
             open_spill=place.open_spill,
             saved=self._saved(deployment),
+            wake=wake,
         )
         task = Task(deployment, place.settings, place.clock, resources)
         return TaskHost(
             task,
             self._files_of(deployment),
-            lambda host, report: self._report(self, host, report),
+            self._heard,
         )
+
+    def _heard(self, host: TaskHost, report: Report) -> None:
+        if isinstance(report, WatermarkReported):
+            self._alignment.reported(host.id, report.watermark)
+        else:
+            self._report(self, host, report)
 
     def _files_of(self, deployment: TaskDeployment) -> FilesOf | None:
         folder = deployment.checkpoint_folder

@@ -39,6 +39,7 @@ class InProcessJob:
         self._lock = threading.Lock()
         self._orders: deque[Callable[[LocalJob], None]] = deque()
         self._wishes: list[Future[str]] = []
+        self._woken = threading.Event()
         self._done = threading.Event()
         self._cancelled = False
         self._collapsed: Failure | None = None
@@ -84,6 +85,7 @@ class InProcessJob:
             if not self._status.is_terminal_state():
                 self._status = JobStatus.CANCELLING
             self._orders.append(LocalJob.cancel)
+            self._woken.set()
 
     def wait(self, timeout: float | None = None) -> JobStatus:
         if not self._done.wait(timeout):
@@ -115,6 +117,7 @@ class InProcessJob:
             else:
                 self._wishes.append(wish)
                 self._orders.append(lambda job: job.request_checkpoint(wish))
+                self._woken.set()
         return wish.result(timeout)
 
     def checkpoints(self) -> Any:
@@ -138,6 +141,7 @@ class InProcessJob:
             checkpoint_dir=_MEMORY if configured is None else absolute_location(configured),
             folder=folder,
             open_spill=lambda: tempfile.TemporaryFile(dir=folder),  # noqa: SIM115  (the task closes it)
+            woken=self._woken,
         )
         return LocalJob(submission, program, place)
 

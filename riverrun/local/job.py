@@ -12,6 +12,7 @@ what waits for a moment waits for the virtual clock.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -142,22 +143,41 @@ class LocalJob:
         if deadline is not None and deadline <= now:
             self._decide(ev.TimePassed())
         attempt = self.attempt
-        if attempt is not None and attempt.pipeline.is_finished and attempt.is_done():
-            self._finished(attempt)
+        if attempt is not None:
+            attempt.look(now)
+            if attempt.pipeline.is_finished and attempt.is_done():
+                self._finished(attempt)
 
     def wake_at(self) -> float | None:
         """When something is due although nothing is on its way."""
         times = [self._state.deadline(), self._checkpoints.deadline()]
         if self.attempt is not None:
-            times.append(self.attempt.pipeline.wake_at())
+            times.append(self.attempt.wake_at())
         return min((time for time in times if time is not None), default=None)
 
     def sleep(self) -> None:
-        """Let time pass until something is due."""
+        """Let time pass until something is due.
+
+        It jumps, unless a task waits for something outside: that takes real time, and ours passes as
+        fast until it is there.
+        """
         wake_at = self.wake_at()
+        if self.attempt is not None and self.attempt.pipeline.awaiting:
+            self._await_outside(wake_at)
+            return
         if wake_at is None:
             raise InternalError(f"nobody can run and nobody waits for a time: {self._stuck()}")
         self._place.clock.advance(max(0.0, wake_at - self._place.clock.monotonic()))
+
+    def _await_outside(self, wake_at: float | None) -> None:
+        place = self._place
+        left = None if wake_at is None else max(0.0, wake_at - place.clock.monotonic())
+        started = time.monotonic()
+        place.woken.wait(None if left is None else left / 1000.0)
+        # Whoever sets it again did what is to be seen before, and everybody is asked after this.
+        place.woken.clear()
+        passed = (time.monotonic() - started) * 1000.0
+        place.clock.advance(passed if left is None else min(passed, left))
 
     def step(self) -> None:
         """Whatever is next, in the plainest order: what is on its way, then turns, then time."""

@@ -48,6 +48,8 @@ class _Node:
         self.finished = False
         self.sleeps_until = _AWAKE
         """A task that had nothing to do need not be asked again before, unless something comes."""
+        self.stands_since = 0.0
+        """Since when frames wait to be handed over."""
 
 
 class Pipeline:
@@ -115,6 +117,13 @@ class Pipeline:
         first = min(times, default=math.inf)
         return None if first == math.inf else first
 
+    @property
+    def awaiting(self) -> bool:
+        """Whether somebody waits for something outside, which takes real time."""
+        return any(
+            isinstance(node.body, TaskHost) and node.body.task.awaiting for node in self._live
+        )
+
     def unfinished(self) -> list[str]:
         """Names of the subtasks that have not finished."""
         return [
@@ -134,8 +143,11 @@ class Pipeline:
         """One turn of ``node``; False when it had nothing to do or could not go on."""
         self.running = node.body.deployment
         handed_over = bool(node.pending)
-        if handed_over and not self._hand_over(node):
-            return False
+        if handed_over:
+            if not self._hand_over(node):
+                return False
+            if isinstance(node.body, TaskHost):
+                node.body.task.stood_still(self._clock.monotonic() - node.stands_since)
         if isinstance(node.body, Relay):
             return self._run_relay(node, node.body) or handed_over
         return self._run_task(node, node.body) or handed_over
@@ -149,6 +161,7 @@ class Pipeline:
         turn = host.turn()
         if task.outbox.frames:
             node.pending.extend(task.outbox.take())
+            node.stands_since = self._clock.monotonic()
         if turn is Turn.FINISHED:
             node.finished = self._hand_over(node)
             return True

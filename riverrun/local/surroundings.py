@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -62,3 +63,5 @@ class Surroundings:
     open_spill: OpenSpill
     turn_ms: float = TURN_MS
     wants_metrics: bool = True
+    woken: threading.Event = field(default_factory=threading.Event)
+    """Set from other threads when there is something to do: it ends a wait for the world outside."""

@@ -21,6 +21,8 @@ from riverrun.protocol.control import (
     InputOver,
     StatusChanged,
     TriggerCheckpoint,
+    WatermarkAllowed,
+    WatermarkReported,
 )
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
@@ -29,11 +31,16 @@ from riverrun.storage.checkpoint_files import CheckpointFiles
 
 log = logging.getLogger(__name__)
 
-Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted
+Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
 """What a JobMaster tells a task."""
 
 Report: TypeAlias = (
-    CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged | ClientRun
+    CheckpointAcknowledged
+    | CheckpointDeclined
+    | InputOver
+    | StatusChanged
+    | WatermarkReported
+    | ClientRun
 )
 """What a task tells its JobMaster."""
 
@@ -70,7 +77,7 @@ class TaskHost:
         self._said_input_over = files_of is None
         self._finished = False
         self.roused = False
-        """Whether the task was told something since its last turn."""
+        """Whether the task was told something, or woken, since its last turn."""
         self.spoke = False
         """Whether something of the last turn went on its way to the JobMaster or the store."""
 
@@ -94,6 +101,9 @@ class TaskHost:
             self.reports.put(run)
         for snapshot in task.take_snapshots():
             self.writes.put(snapshot)
+        watermark = task.take_watermark_report()
+        if watermark is not None:
+            self.reports.put(watermark)
         if not self._said_input_over and task.input_over:
             self._said_input_over = True
             self.reports.put(InputOver())
@@ -124,6 +134,8 @@ class TaskHost:
                 self._aborted = {number for number in self._aborted if number > floor}
                 self._aborted.add(checkpoint)
                 self.task.checkpoint_aborted(checkpoint)
+            case WatermarkAllowed(watermark):
+                self.task.allow_watermark(watermark)
             case _:
                 assert_never(order)
 

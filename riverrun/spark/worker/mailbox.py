@@ -15,7 +15,12 @@ from enum import Enum, auto
 from typing import Any, TypeAlias
 
 from riverrun.core.errors import ExternalError
-from riverrun.protocol.control import CheckpointAborted, CheckpointCompleted, TriggerCheckpoint
+from riverrun.protocol.control import (
+    CheckpointAborted,
+    CheckpointCompleted,
+    TriggerCheckpoint,
+    WatermarkAllowed,
+)
 from riverrun.spark.worker.rows import frames_of
 
 
@@ -32,7 +37,7 @@ class Closed(Enum):
 Letter: TypeAlias = memoryview | Closed | InputBroken
 """A frame, the end of the input, or that it broke."""
 
-Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted
+Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
 """What the JobMaster wants the task to do between two turns."""
 
 
@@ -97,6 +102,12 @@ class Mailbox:
             letter = letters.popleft()
             self._room.notify()
             return letter
+
+    def wait(self, timeout_s: float | None) -> None:
+        """Wait for an order or for ``wake``, whatever letters there are; at most ``timeout_s``."""
+        with self._lock:
+            self._something.wait_for(lambda: self._orders or self._woken, timeout_s)
+            self._woken = False
 
     def __len__(self) -> int:
         return len(self._letters)

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from typing import Any, Final, Protocol, assert_never
 
 from riverrun.core.clock import Clock
-from riverrun.protocol.control import CheckpointAborted, CheckpointCompleted, TriggerCheckpoint
+from riverrun.protocol.control import (
+    CheckpointAborted,
+    CheckpointCompleted,
+    TriggerCheckpoint,
+    WatermarkAllowed,
+    WatermarkReported,
+)
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.task import Task, Turn
@@ -34,6 +40,9 @@ class Outside(Protocol):
 
     def checkpoint_aborted(self, checkpoint: int) -> None:
         """Do not write the checkpoint any more."""
+
+    def watermark(self, report: WatermarkReported) -> None:
+        """Tell the JobMaster how far the source is."""
 
     def check(self) -> None:
         """Raise what makes it useless for the task to go on, if there is anything."""
@@ -88,6 +97,8 @@ class TaskShell:
             case CheckpointAborted(checkpoint):
                 self._outside.checkpoint_aborted(checkpoint)
                 self._task.checkpoint_aborted(checkpoint)
+            case WatermarkAllowed(watermark):
+                self._task.allow_watermark(watermark)
             case _:
                 assert_never(order)
 
@@ -95,6 +106,9 @@ class TaskShell:
         self._outside.check()
         for snapshot in self._task.take_snapshots():
             self._outside.snapshot(snapshot)
+        report = self._task.take_watermark_report()
+        if report is not None:
+            self._outside.watermark(report)
         if self._task.input_over and not self._said_input_over:
             self._said_input_over = True
             self._outside.input_over()
@@ -107,6 +121,10 @@ class TaskShell:
     def _receive(self, turn: Turn) -> None:
         """Move frames from the mailbox into the task; wait for one only when there is no work."""
         if self._task.waiting:
+            if turn is not Turn.WORKED and not self._task.accepting:
+                # Its operators are full: frames stay where they are, and the producers notice. This
+                # is the place that holds the job up, so the time counts as busy.
+                self._mailbox.wait(self._idle_seconds())
             return
         timeout_s = 0.0 if turn is Turn.WORKED else self._idle_seconds()
         if timeout_s == 0.0:
@@ -133,8 +151,7 @@ class TaskShell:
 
     def _idle_seconds(self) -> float | None:
         wake_at = self._task.wake_at()
-        waits = self._task.reads_input and not self._task.waiting and not self._task.input_over
-        if self._input_closed and waits:
+        if self._input_closed and self._task.starved:
             raise InputBroken(
                 "the input ended before the end of input came on every channel; a producer left early"
             )
@@ -144,17 +161,21 @@ class TaskShell:
 
     def _hand_over(self) -> Iterator[Any]:
         runs = self._task.client_runs.take()
+        rows = self._task.outbox.take()
+        if not runs and not rows:
+            return
+        began = self._clock.monotonic()
         if runs:
             self._ledger.enter(Spending.BACK_PRESSURED)
             for run in runs:
                 self._outside.client_run(run)
             self._ledger.enter(Spending.BUSY)
-        rows = self._task.outbox.take()
         while rows:
             batch, rows = _split(rows)
             self._ledger.enter(Spending.BACK_PRESSURED)
             yield batch_of(batch)
             self._ledger.enter(Spending.BUSY)
+        self._task.stood_still(self._clock.monotonic() - began)
 
     def _drain(self) -> Iterator[Any]:
         """Spark wants its input read to the end; fillers and the end itself are what is left."""
