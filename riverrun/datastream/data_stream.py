@@ -68,7 +68,7 @@ from riverrun.graph.transformations import (
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
 
-__all__ = ["DataStream", "KeyedStream"]
+__all__ = ["CachedDataStream", "DataStream", "KeyedStream"]
 
 Type: TypeAlias = TypeInformation | None
 
@@ -236,6 +236,10 @@ class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
         """All records by windows of ``size`` records; one begins every ``slide`` records, if given."""
         return self.window_all(count_windows(size, slide))
 
+    def cache(self) -> CachedDataStream:
+        """The same records, for programs that ask to keep them for a later run."""
+        return CachedDataStream(self._program, self._upstream, self._type)
+
     def _is_keyed(self) -> bool:
         return False
 
@@ -270,6 +274,17 @@ class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
                 f"{method}: the streams come from different environments; "
                 f"make them all with the same StreamExecutionEnvironment"
             )
+
+
+class CachedDataStream(DataStream):
+    """What ``DataStream.cache`` gives: the same records.
+
+    Flink keeps them on the cluster for later jobs of the environment and works them out again where
+    they are gone. Here they are always worked out again, so results are the same.
+    """
+
+    def invalidate(self) -> None:
+        """Forget what was kept, which is nothing."""
 
 
 class KeyedStream(KeyedRefusals, DataStream):

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from riverrun.api.functions import SourceFunction
 from riverrun.api.source import Source
+from riverrun.api.unusable import refuse_unusable
 from riverrun.api.watermark_strategy import WatermarkStrategy
 from riverrun.connectors.collection import CollectionSource
 from riverrun.connectors.iterator import IteratorSource
@@ -21,6 +22,7 @@ from riverrun.core.time import Duration
 from riverrun.datastream.checkpoint_config import CheckpointConfig
 from riverrun.datastream.compilation import buffer_timeout_ms
 from riverrun.datastream.data_stream import DataStream
+from riverrun.datastream.dependencies import Dependencies
 from riverrun.datastream.execution_config import ExecutionConfig, check_positive
 from riverrun.datastream.job_client import JobClient, JobExecutionResult, run_to_end
 from riverrun.datastream.output_types import checked_type, output_type_of
@@ -36,7 +38,7 @@ __all__ = ["StreamExecutionEnvironment"]
 log = logging.getLogger(__name__)
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(Dependencies):
     """Makes streams, holds the settings of the program, and runs it.
 
     A program first defines operators and then calls ``execute`` once; defining runs nothing.
@@ -145,6 +147,10 @@ class StreamExecutionEnvironment:
         """Whether operators may share a task."""
         return options.OPERATOR_CHAINING.get(self._config)
 
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Whether they may share a task: they may, unless chaining is off."""
+        return self.is_chaining_enabled()
+
     def get_checkpoint_config(self) -> CheckpointConfig:
         """The settings of checkpoints, by method."""
         return CheckpointConfig(self._config)
@@ -245,6 +251,7 @@ class StreamExecutionEnvironment:
         """The records of ``source``, with timestamps and watermarks as the strategy says."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source: got {source!r}; expected a Source")
+        refuse_unusable("from_source", source)
         if watermark_strategy is not None and not isinstance(watermark_strategy, WatermarkStrategy):
             raise TypeError(
                 f"from_source: the watermark strategy is {watermark_strategy!r}; expected a "
@@ -267,6 +274,7 @@ class StreamExecutionEnvironment:
         type_info: TypeInformation | None = None,
     ) -> DataStream:
         """The values of an iterator, at parallelism 1: of a generator function or a SourceFunction."""
+        refuse_unusable("add_source", source_func)
         source = IteratorSource(source_func)
         values = source_func.run if isinstance(source_func, SourceFunction) else source_func
         source.type_info = output_type_of("add_source", type_info, values, element=True)

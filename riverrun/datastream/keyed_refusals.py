@@ -41,6 +41,10 @@ class KeyedRefusals:
         del partitioner, key_selector
         _refuse_partitioning("partition_custom")
 
+    def cache(self) -> NoReturn:
+        """Refuse: there is no operator whose records could be kept."""
+        _refuse_setting("cache")
+
     def name(self, name: str) -> NoReturn:
         """Refuse: there is no operator to name."""
         del name

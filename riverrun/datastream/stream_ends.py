@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from riverrun.api.functions import SinkFunction
 from riverrun.api.sink import Sink
+from riverrun.api.unusable import refuse_unusable
 from riverrun.connectors.collect import CollectSink
 from riverrun.connectors.function_sink import FunctionSink
 from riverrun.connectors.print import PrintSink
@@ -32,10 +33,12 @@ class StreamEnds:
         """Write the records to ``sink``."""
         if not isinstance(sink, Sink):
             raise TypeError(f"sink_to: got {sink!r}; expected a Sink; add_sink() takes functions")
+        refuse_unusable("sink_to", sink)
         return self._into(type(sink).__name__, sink)
 
     def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any]) -> DataStreamSink:
         """Call ``sink_func`` with each record, in the workers."""
+        refuse_unusable("add_sink", sink_func)
         return self._into("Unnamed", FunctionSink(sink_func))
 
     @overload

@@ -19,6 +19,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+from riverrun.compat.pyflink.described import described, listed
 from riverrun.compat.pyflink.names import defining_module, pyflink_names, why_missing
 from riverrun.compat.pyflink.table import TABLE
 from riverrun.core.errors import ProgramError
@@ -38,6 +39,14 @@ def target_of(module: str, name: str) -> str | None:
     return None if source is None else TABLE.get(source, {}).get(name)
 
 
+def class_of(module: str, name: str) -> type | None:
+    """The class that stands for ``module.name`` without being able to run; None if there is none."""
+    source = defining_module(module, name)
+    if source is None or name not in listed().get(source, {}):
+        return None
+    return described(source, name)
+
+
 class PyFlinkModule(ModuleType):
     """A module of PyFlink whose names are riverrun's objects, loaded when they are first used."""
 
@@ -45,10 +54,14 @@ class PyFlinkModule(ModuleType):
         if name.startswith("__") and name != "__version__":
             raise AttributeError(name)  # Python's own questions, which need no explanation
         target = target_of(self.__name__, name)
-        if target is None:
-            raise AttributeError(why_missing(f"{self.__name__}.{name}"))
-        module_name, _, attribute = target.partition(":")
-        value = getattr(importlib.import_module(module_name), attribute)
+        value: Any
+        if target is not None:
+            module_name, _, attribute = target.partition(":")
+            value = getattr(importlib.import_module(module_name), attribute)
+        else:
+            value = class_of(self.__name__, name)
+            if value is None:
+                raise AttributeError(why_missing(f"{self.__name__}.{name}"))
         setattr(self, name, value)
         return value
 
@@ -84,8 +97,13 @@ class PyFlinkFinder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Say what the module has; its names come later."""
-        listed = pyflink_names().modules[module.__name__]
-        names = sorted(name for name in listed if target_of(module.__name__, name) is not None)
+        public = pyflink_names().modules[module.__name__]
+        names = sorted(
+            name
+            for name in public
+            if target_of(module.__name__, name) is not None
+            or class_of(module.__name__, name) is not None
+        )
         module.__doc__ = f"PyFlink's {module.__name__}, provided by riverrun."
         vars(module)["__all__"] = names
 

@@ -116,6 +116,7 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "CheckpointingMode": "riverrun.core.options:CheckpointingMode",
     },
     "pyflink.datastream.connectors.base": {
+        "DeliveryGuarantee": "riverrun.api.delivery_guarantee:DeliveryGuarantee",
         "Sink": "riverrun.api.sink:Sink",
         "Source": "riverrun.api.source:Source",
     },
@@ -123,6 +124,7 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "NumberSequenceSource": "riverrun.connectors.number_sequence:NumberSequenceSource",
     },
     "pyflink.datastream.data_stream": {
+        "CachedDataStream": "riverrun.datastream.data_stream:CachedDataStream",
         "AllWindowedStream": "riverrun.datastream.windowed:AllWindowedStream",
         "BroadcastConnectedStream": "riverrun.datastream.broadcast:BroadcastConnectedStream",
         "BroadcastStream": "riverrun.datastream.broadcast:BroadcastStream",
@@ -139,6 +141,24 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "ExternalizedCheckpointRetention": "riverrun.core.options:ExternalizedCheckpointRetention",
     },
     "pyflink.datastream.functions": {
+        **{
+            name: f"riverrun.compat.pyflink.window_adapters:{name}"
+            for name in (
+                "FunctionWrapper",
+                "InternalIterableAllWindowFunction",
+                "InternalIterableProcessAllWindowFunction",
+                "InternalIterableProcessWindowFunction",
+                "InternalIterableWindowFunction",
+                "InternalProcessAllWindowContext",
+                "InternalProcessWindowContext",
+                "InternalSingleValueAllWindowFunction",
+                "InternalSingleValueProcessAllWindowFunction",
+                "InternalSingleValueProcessWindowFunction",
+                "InternalSingleValueWindowFunction",
+                "InternalWindowFunction",
+                "ReduceFunctionWrapper",
+            )
+        },
         "AggregateFunction": "riverrun.api.functions:AggregateFunction",
         "AllWindowFunction": "riverrun.api.window_functions:AllWindowFunction",
         "AsyncFunction": "riverrun.api.async_functions:AsyncFunction",

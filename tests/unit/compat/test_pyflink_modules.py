@@ -54,7 +54,7 @@ class TestImports:
         names = names_after("from pyflink.datastream import *")
 
         assert names["StreamExecutionEnvironment"] is StreamExecutionEnvironment
-        assert "AsyncDataStream" not in names
+        assert "CustomStateBackend" not in names
 
     def test_the_version_is_pyflinks(self) -> None:
         assert names_after("import pyflink")["pyflink"].__version__ == pyflink_names().version
