@@ -14,6 +14,7 @@ from typing import Any, Final
 from riverrun.core import options
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import ChainedOperator, TaskDeployment
+from riverrun.graph.reinterpreted_key import Place, checked_in
 from riverrun.graph.specs import SourceSpec
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.metric import Counter, Histogram
@@ -315,13 +316,19 @@ class Chain:
         described = link.described
         metrics = self._metrics.operator(link.name)
         checkpointing = self._deployment.checkpoint_folder is not None
+        place = Place(
+            link.name,
+            self._deployment.subtask,
+            self._deployment.parallelism,
+            self._deployment.max_parallelism,
+        )
         return OperatorContext(
             name=link.name,
             operator_id=described.operator_id,
             runtime=TaskRuntimeContext(self._deployment, metrics, link.states),
             clock=self._clock,
-            key_selector=described.key_selector,
-            second_key_selector=described.second_key_selector,
+            key_selector=checked_in(place, described.key_selector),
+            second_key_selector=checked_in(place, described.second_key_selector),
             emit=link.emit,
             side_output=link.emit_side,
             time_output=link,
