@@ -159,6 +159,7 @@ if TYPE_CHECKING:
     from riverrun.datastream.collect import CloseableIterator
     from riverrun.datastream.data_stream import DataStream, KeyedStream
     from riverrun.datastream.data_stream_sink import DataStreamSink
+    from riverrun.datastream.data_stream_utils import DataStreamUtils
     from riverrun.datastream.environment import StreamExecutionEnvironment
     from riverrun.datastream.execution_config import ExecutionConfig
     from riverrun.datastream.job_client import CompletableFuture, JobClient, JobExecutionResult
@@ -224,6 +225,7 @@ __all__ = [
     "DataGeneratorSource",
     "DataStream",
     "DataStreamSink",
+    "DataStreamUtils",
     "DeltaEvictor",
     "DeltaFunction",
     "DeltaTrigger",
@@ -412,6 +414,7 @@ _HOMES = {
         "riverrun.datastream.collect": "CloseableIterator",
         "riverrun.datastream.data_stream": "DataStream KeyedStream",
         "riverrun.datastream.data_stream_sink": "DataStreamSink",
+        "riverrun.datastream.data_stream_utils": "DataStreamUtils",
         "riverrun.datastream.environment": "StreamExecutionEnvironment",
         "riverrun.datastream.execution_config": "ExecutionConfig",
         "riverrun.datastream.job_client": "CompletableFuture JobClient JobExecutionResult",
