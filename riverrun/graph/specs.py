@@ -203,6 +203,8 @@ class WindowSpec:
     late_tag: str | None = None
     keyed: bool = True
     """Whether ``function`` knows of keys; those of ``window_all`` do not (its records have one key)."""
+    late_value: Callable1 | None = None
+    """What makes of a late record the one to put out; ``None``: it goes out as it is."""
     fire_open_at_end: bool = False
     """Whether windows of the wall clock that are open at the end of input fire then (BATCH mode)."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
 from riverrun.api.co_functions import CoProcessFunction, KeyedCoProcessFunction
 from riverrun.api.timer_service import TimeDomain, TimerService
@@ -11,12 +11,9 @@ from riverrun.graph.specs import CoProcessSpec, KeyedCoProcessSpec
 from riverrun.runtime.operators.co_function import CoFunctionOperator
 from riverrun.runtime.operators.operator import Emit, OperatorContext
 from riverrun.runtime.operators.process import Clocks, Gathered
-from riverrun.runtime.timer_services import Fire, KeyedTimers
+from riverrun.runtime.operators.timer_calls import TimerCalls
+from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import KeyedStateBackend
-
-_TIMERS: Final = "user"
-_LONGEST_RUN: Final = 1024
-"""How many records timers may make before they are sent on: many may be due at once."""
 
 
 class _Context(CoProcessFunction.Context, KeyedCoProcessFunction.OnTimerContext):
@@ -53,7 +50,7 @@ class CoProcessOperator(CoFunctionOperator):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._clocks: Clocks | KeyedTimers = self._open_clocks(context)
+        self._clocks = Clocks(context.clock)
         self._context = _Context(self._clocks, self._backend)
         self._side_output = context.side_output
 
@@ -66,9 +63,6 @@ class CoProcessOperator(CoFunctionOperator):
     def advance(self, watermark: int, emit: Emit) -> None:
         del emit
         self._clocks.watermark = watermark
-
-    def _open_clocks(self, context: OperatorContext) -> Clocks | KeyedTimers:
-        return Clocks(context.clock)
 
     def _run(
         self,
@@ -102,39 +96,20 @@ class KeyedCoProcessOperator(CoProcessOperator):
         super().__init__(spec)
         self._on_timer: Callable[[int, Any], Any] = spec.fn.on_timer
 
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        assert self._backend is not None  # noqa: S101  (the spec is for keyed streams)
+        timers = self._timers = KeyedTimers(context.clock, self._backend, USER_TIMERS)
+        self._context = _Context(timers, self._backend)
+        self._calls = TimerCalls(
+            timers, self._backend, self._on_timer, self._context, context.side_output
+        )
+
     def advance(self, watermark: int, emit: Emit) -> None:
-        self._fire(self._timers.advance, watermark, emit, timed=True)
+        self._calls.advance(watermark, emit)
 
     def due_at(self) -> int | None:
         return self._timers.due_at()
 
     def run_due(self, now: int, emit: Emit) -> None:
-        # Flink gives no timestamp to what a wall-clock timer makes: it stands for no event time.
-        self._fire(self._timers.run_due, now, emit, timed=False)
-
-    def _open_clocks(self, context: OperatorContext) -> Clocks | KeyedTimers:
-        assert self._backend is not None  # noqa: S101  (the spec is for keyed streams)
-        self._timers = KeyedTimers(context.clock, self._backend, _TIMERS)
-        return self._timers
-
-    def _fire(
-        self, move: Callable[[int, Fire], None], clock: int, emit: Emit, *, timed: bool
-    ) -> None:
-        """Move a clock of the timers, and send on what they make."""
-        context, on_timer, side_output = self._context, self._on_timer, self._side_output
-        gathered = Gathered(timed=timed)
-
-        def fire(time: int, key: Any, namespace: Any, domain: TimeDomain) -> None:
-            nonlocal gathered
-            del key, namespace
-            context.time, context.domain = time, domain
-            made = on_timer(time, context)
-            if made is not None:
-                gathered.add(made, time if timed else None)
-                if len(gathered.main[0]) >= _LONGEST_RUN:
-                    gathered.emit(emit, side_output)
-                    gathered = Gathered(timed=timed)
-
-        move(clock, fire)
-        context.time = None
-        gathered.emit(emit, side_output)
+        self._calls.run_due(now, emit)

@@ -159,7 +159,8 @@ class WindowOperator(Operator):
         if not self._event_time or timestamp + self._lateness > self._timers.watermark:
             return
         if self._spec.late_tag is not None:
-            self._results.add_side(self._spec.late_tag, value, timestamp)
+            late = value if self._spec.late_value is None else self._spec.late_value(value)
+            self._results.add_side(self._spec.late_tag, late, timestamp)
         else:
             self._late_dropped.inc()
 
