@@ -8,6 +8,7 @@ position reached, and a reader made from those goes on exactly there (at any par
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Generic, TypeVar
@@ -40,12 +41,18 @@ class Polled:
 
     ``wait_ms`` says when to ask again after NOTHING_AVAILABLE (also together with values: the reader
     gave what was due). ``timestamps`` are the records' event times where the source knows them.
+
+    A reader of several splits says in ``split`` which one the values are of: each has a watermark of its
+    own then. Without it all values count as of one split. Splits in ``finished_splits`` end with this
+    answer and hold event time back no longer.
     """
 
     values: list[Any] = field(default_factory=list)
     timestamps: list[int] | None = None
     status: SourceStatus = SourceStatus.MORE_AVAILABLE
     wait_ms: float = 0.0
+    split: str | None = None
+    finished_splits: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,24 @@ class SourceReader(ABC, Generic[T]):
     @abstractmethod
     def snapshot_splits(self) -> list[Any]:
         """The splits of this reader with their positions after the last poll."""
+
+    def split_ids(self) -> Sequence[str]:
+        """The names of the splits to be read, as ``Polled.split`` gives them; asked after ``open``.
+
+        A split that is not named here holds event time back from its first record on only.
+        """
+        return ()
+
+    def pause_or_resume_splits(
+        self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]
+    ) -> None:
+        """Give no records of some splits for now, and again of others.
+
+        Called for watermark alignment. A reader that does not implement it is not polled at all while
+        its splits together are too far ahead.
+        """
+        del splits_to_pause, splits_to_resume
+        raise NotImplementedError(f"{type(self).__name__}: cannot pause single splits")
 
     def close(self) -> None:
         """Release what ``open`` acquired; called once, also after a failure."""

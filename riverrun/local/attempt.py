@@ -12,7 +12,7 @@ from riverrun.core.ids import SubtaskId
 from riverrun.graph.deployment import Deployment, TaskDeployment
 from riverrun.local.pipeline import Pipeline, Step
 from riverrun.local.surroundings import Surroundings
-from riverrun.local.task_host import FilesOf, Report, TaskHost
+from riverrun.local.task_host import FilesOf, JobReport, Report, TaskHost
 from riverrun.local.ways import Way
 from riverrun.protocol.control import Down, WatermarkReported
 from riverrun.protocol.references import restored_files
@@ -37,7 +37,7 @@ class LocalAttempt:
         name: str,
         layers: Sequence[Sequence[Deployment]],
         place: Surroundings,
-        report: Callable[[LocalAttempt, TaskHost, Report], None],
+        report: Callable[[LocalAttempt, TaskHost, JobReport], None],
     ) -> None:
         self.name = name
         self._place = place

@@ -34,7 +34,7 @@ from riverrun.local.checkpoints import JobCheckpoints
 from riverrun.local.copies import ProgramCopies
 from riverrun.local.pipeline import Step
 from riverrun.local.surroundings import Surroundings
-from riverrun.local.task_host import Report, TaskHost
+from riverrun.local.task_host import JobReport, TaskHost
 from riverrun.local.ways import Way
 from riverrun.protocol.control import Down
 from riverrun.runtime.chain import ClientRun
@@ -218,7 +218,7 @@ class LocalJob:
 
     # reports
 
-    def _heard(self, attempt: LocalAttempt, host: TaskHost, report: Report) -> None:
+    def _heard(self, attempt: LocalAttempt, host: TaskHost, report: JobReport) -> None:
         if not self._is_current(attempt):
             return
         if isinstance(report, ClientRun):

@@ -34,14 +34,12 @@ log = logging.getLogger(__name__)
 Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
 """What a JobMaster tells a task."""
 
-Report: TypeAlias = (
-    CheckpointAcknowledged
-    | CheckpointDeclined
-    | InputOver
-    | StatusChanged
-    | WatermarkReported
-    | ClientRun
+JobReport: TypeAlias = (
+    CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged | ClientRun
 )
+"""What a task says that concerns the job over all its attempts."""
+
+Report: TypeAlias = JobReport | WatermarkReported
 """What a task tells its JobMaster."""
 
 FilesOf: TypeAlias = Callable[[int], CheckpointFiles]

@@ -118,6 +118,12 @@ class InputOver(msgspec.Struct, frozen=True, tag=True):
     """The task has processed all its input and waits for a checkpoint to complete before it ends."""
 
 
+class WatermarkReported(msgspec.Struct, frozen=True, tag=True):
+    """How far a source of a watermark group is; ``None``: it does not count (idle, or ended)."""
+
+    watermark: int | None
+
+
 class TaskEnded(msgspec.Struct, frozen=True, tag=True):
     """Last message: ``outcome`` is FINISHED, CANCELED or FAILED."""
 
@@ -174,6 +180,12 @@ class CheckpointAborted(msgspec.Struct, frozen=True, tag=True):
     checkpoint: int
 
 
+class WatermarkAllowed(msgspec.Struct, frozen=True, tag=True):
+    """How far a source of a watermark group may go before it has to wait for the others."""
+
+    watermark: int
+
+
 class Credit(msgspec.Struct, frozen=True, tag=True):
     """The client has taken ``bytes`` payload bytes of this task's runs."""
 
@@ -196,6 +208,7 @@ Up: TypeAlias = (
     | CheckpointAcknowledged
     | CheckpointDeclined
     | InputOver
+    | WatermarkReported
     | TaskEnded
 )
 """Task -> JobMaster."""
@@ -210,6 +223,7 @@ Down: TypeAlias = (
     | TriggerCheckpoint
     | CheckpointCompleted
     | CheckpointAborted
+    | WatermarkAllowed
 )
 """JobMaster -> task."""
 

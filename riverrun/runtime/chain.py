@@ -21,6 +21,7 @@ from riverrun.metrics.metric import Counter, Histogram
 from riverrun.metrics.registry import TaskMetrics
 from riverrun.protocol.elements import (
     MAX_WATERMARK,
+    MIN_TIMESTAMP,
     LatencyMarker,
     Watermark,
     WatermarkStatus,
@@ -93,6 +94,9 @@ class Link:
         self.records_in: Counter = group.counter("numRecordsIn")
         self.records_out: Counter = group.counter("numRecordsOut")
         self.latency: Histogram = group.histogram("latency", _LATENCY_WINDOW)
+        self._time_in = self.time_out = MIN_TIMESTAMP
+        group.gauge("currentInputWatermark", lambda: self._time_in)
+        group.gauge("currentOutputWatermark", lambda: self.time_out)
         self._check = (
             checker_for(described.output_type)
             if described.output_type is not None and described.enforce_type
@@ -173,6 +177,7 @@ class Link:
 
     def advance(self, watermark: int) -> None:
         """Event time has reached ``watermark`` here."""
+        self._time_in = watermark
         self._guard(lambda op: op.advance(watermark, self.emit))
         if self.operator is None or self.operator.passes_time:
             self.watermark(watermark)
@@ -185,6 +190,7 @@ class Link:
 
     def watermark(self, time: int) -> None:
         """Tell everything downstream that event time has reached ``time``."""
+        self.time_out = time
         for child in self.children:
             child.advance(time)
         # The end of input says the same as the last watermark, and follows it.
@@ -271,6 +277,11 @@ class Chain:
             if type(operator).accepting is not Operator.accepting
             or type(operator).drained is not Operator.drained
         ]
+        self._waiting_for_records = [
+            operator
+            for _, operator in operators
+            if type(operator).stood_still is not Operator.stood_still
+        ]
         # A run goes down the chain by nested calls, a few for each operator.
         depth = _FRAMES_BESIDE + _FRAMES_PER_LINK * len(self._links)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
@@ -356,6 +367,11 @@ class Chain:
         """Tell every operator, from the head on, whether its input counts for event time."""
         self.head.receive_status(idle=idle)
 
+    def stood_still(self, ms: float) -> None:
+        """Tell every operator that cares that the task could not go on for this long."""
+        for operator in self._waiting_for_records:
+            operator.stood_still(ms)
+
     @property
     def accepting(self) -> bool:
         """Whether every operator takes more input."""
@@ -365,6 +381,11 @@ class Chain:
     def drained(self) -> bool:
         """Whether everything that was taken in has come out."""
         return all(operator.drained for operator in self._slow)
+
+    @property
+    def awaiting(self) -> bool:
+        """Whether something outside is under way that will wake the task."""
+        return any(operator.awaiting for operator in self._slow)
 
     def due_at(self) -> int | None:
         """When an operator has something to do, by the wall clock in milliseconds."""
@@ -382,11 +403,6 @@ class Chain:
         """Take a latency marker through the chain."""
         self.head.measure(marker, self._clock.now())
 
-    @property
-    def awaiting(self) -> bool:
-        """Whether something outside is under way that will wake the task."""
-        return any(operator.awaiting for operator in self._slow)
-
     def state_entries(self) -> int:
         """About how many entries of keyed state this task holds."""
         return sum(link.states.entry_count() for link in self._links)
@@ -394,6 +410,12 @@ class Chain:
     def records_out(self) -> int:
         """How many records left this task over its edges."""
         return sum(link.records_out.get_count() for link in self._links if link.edges)
+
+    def time_out(self) -> int:
+        """The watermark that left this task last; the least, where operators have different ones."""
+        return min(
+            (link.time_out for link in self._links if link.edges), default=self.head.time_out
+        )
 
     def close(self) -> BaseException | None:
         """Close every operator that was opened; the first error is given back, none is lost silently."""

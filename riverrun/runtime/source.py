@@ -1,82 +1,146 @@
-"""Drives a source reader: when to poll, how much, timestamps, latency markers."""
+"""Drives a source reader: when to poll, timestamps, watermarks per split, alignment with other sources."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from riverrun.api.runtime_context import RuntimeContext
 from riverrun.api.source import Polled, SourceReader, SourceReaderContext, SourceStatus
-from riverrun.api.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from riverrun.api.watermark_strategy import WatermarkStrategy
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.specs import SourceSpec
+from riverrun.metrics.groups import MetricGroup
+from riverrun.protocol.control import WatermarkReported
 from riverrun.protocol.elements import MIN_TIMESTAMP
+from riverrun.runtime.alignment import SourceAlignment
+from riverrun.runtime.chain import Link
 from riverrun.runtime.failures import OperatorFailed, operator_failed
-from riverrun.runtime.operator_states import OperatorStates
 from riverrun.runtime.system_state import SPLITS
+from riverrun.runtime.timestamps import assign_run
+from riverrun.runtime.watermarks import SplitTime, StreamTime
 
 
 class SourceDriver:
-    """A source of one subtask: polls its reader and says when to ask again."""
+    """A source of one subtask: polls its reader, emits what it gives, and says when to ask again."""
 
     def __init__(
         self,
         described: ChainedOperator,
         *,
-        subtask: int,
-        parallelism: int,
-        clock: Clock,
-        runtime: RuntimeContext,
-        states: OperatorStates,
+        context: SourceReaderContext,
+        link: Link,
+        watermark_interval_ms: int,
+        metrics: MetricGroup,
     ) -> None:
         assert isinstance(described.spec, SourceSpec)  # noqa: S101  (asked by the task)
         self._name = described.name
         self._spec = spec = described.spec
-        self._clock = clock
-        self._context = SourceReaderContext(subtask, parallelism, clock, runtime)
-        self._states = states
+        self._clock: Clock = context.clock
+        self._context = context
+        self._link = link
         self._reader: SourceReader[Any] | None = None
-        self._timestamp = _assigner(spec.watermark_strategy)
+        strategy = spec.watermark_strategy or WatermarkStrategy.no_watermarks()
+        self._assign = assign_run(strategy, self._name, self._clock)
+        self._time = StreamTime(
+            strategy, link, watermark_interval_ms, metrics, self._clock.monotonic()
+        )
+        alignment = strategy.alignment
+        self._alignment = None if alignment is None else SourceAlignment(alignment)
+        self._is_unnamed = False
+        """Whether the reader has not named any split yet: all of it counts as one."""
+        self._pauses_splits = False
+        self._paused = False
         self._next_poll = 0.0
         self.ended = False
+        self._register_metrics(metrics)
 
     def open(self) -> None:
         """Open a reader of the restored splits, or of this subtask's share of fresh ones."""
-        try:
-            if self._states.was_saved:
-                splits = self._states.restored_items(SPLITS)
+        states, source, context = self._link.states, self._spec.source, self._context
+        with self._blamed():
+            if states.was_saved:
+                splits = states.restored_items(SPLITS)
             else:
-                parallelism = self._context.parallelism
-                fresh = self._spec.source.create_splits(parallelism)
-                splits = fresh[self._context.subtask_index :: parallelism]
-            self._reader = self._spec.source.create_reader(splits, self._context)
-            self._reader.open()
-            self._states.provide(SPLITS, self.snapshot_splits)
-        except Exception as error:
-            raise operator_failed(self._name, error) from error
+                fresh = source.create_splits(context.parallelism)
+                splits = fresh[context.subtask_index :: context.parallelism]
+            self._reader = reader = source.create_reader(splits, context)
+            reader.open()
+            states.provide(SPLITS, self.snapshot_splits)
+            # Known from the start, so that the first to be read does not run ahead of the others.
+            names = reader.split_ids()
+            for name in names or (None,):
+                self._time.split(name)
+            self._is_unnamed = not names
+            pauses = type(reader).pause_or_resume_splits
+            self._pauses_splits = pauses is not SourceReader.pause_or_resume_splits
 
     def poll_at(self) -> float:
-        """When the reader may have records again, in monotonic milliseconds."""
-        return self._next_poll
+        """When the reader may have records again, in monotonic milliseconds; never while it is paused."""
+        return math.inf if self._paused else self._next_poll
 
-    def poll(self, limit: int) -> tuple[list[Any], list[int] | None]:
-        """The next run; empty when there is nothing now."""
+    def poll(self, limit: int) -> int:
+        """Emit the next run; how many records it has, 0 when there is nothing now."""
         assert self._reader is not None  # noqa: S101  (opened before it is polled)
-        try:
+        with self._blamed():
             polled: Polled = self._reader.poll(limit)
             values, timestamps = polled.values, polled.timestamps
-            if self._timestamp is not None and values:
-                timestamps = self._assign(values, timestamps)
-        except OperatorFailed:
-            raise
-        except Exception as error:
-            raise operator_failed(self._name, error) from error
+            if values:
+                if self._assign is not None:
+                    timestamps = self._assign(values, timestamps)
+                if self._is_unnamed and polled.split is not None:
+                    self._is_unnamed = False
+                    self._time.end_splits((None,))
+                self._time.take(polled.split, values, timestamps, self._link.emit)
+            if polled.finished_splits:
+                self._time.end_splits(polled.finished_splits)
         if polled.status is SourceStatus.END_OF_INPUT:
             self.ended = True
         elif polled.status is SourceStatus.NOTHING_AVAILABLE:
             self._next_poll = self._clock.monotonic() + max(polled.wait_ms, 0.1)
-        return values, timestamps
+        if self._alignment is not None:
+            self._align()
+        return len(values)
+
+    def due_at(self) -> float:
+        """When ``run_due`` has something to do, in monotonic milliseconds."""
+        due = self._time.due_at()
+        first = math.inf if due is None else due
+        if self._alignment is not None and (due := self._alignment.due_at()) is not None:
+            first = min(first, due)
+        return first
+
+    def run_due(self, now: float) -> None:
+        """Make watermarks, find out what is idle, and report."""
+        due = self._time.due_at()
+        if due is not None and due <= now:
+            with self._blamed():
+                self._time.periodic(now)
+        if self._alignment is not None:
+            self._align()
+            self._alignment.run_due(now)
+
+    def stand_still(self, ms: float) -> None:
+        """The source could not go on for this long: that makes no split idle."""
+        self._time.stand_still(ms)
+
+    def allow(self, watermark: int) -> None:
+        """Other sources of the group are so far that splits may be read up to ``watermark``."""
+        if self._alignment is not None:
+            self._alignment.allowed = watermark
+            with self._blamed():
+                self._align()
+
+    def leave_group(self) -> None:
+        """The source has ended: others need not wait for it."""
+        if self._alignment is not None:
+            self._alignment.leave()
+
+    def take_report(self) -> WatermarkReported | None:
+        """What the JobMaster has to know of the source's watermark, if there is anything new."""
+        return None if self._alignment is None else self._alignment.take()
 
     def snapshot_splits(self) -> list[Any]:
         """The reader's splits with their positions."""
@@ -87,19 +151,55 @@ class SourceDriver:
         """Close the reader if there is one."""
         reader, self._reader = self._reader, None
         if reader is not None:
-            try:
+            with self._blamed():
                 reader.close()
-            except Exception as error:
-                raise operator_failed(self._name, error) from error
 
-    def _assign(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
-        assign = self._timestamp
-        assert assign is not None  # noqa: S101  (asked by poll)
-        if timestamps is None:
-            return [assign(value, MIN_TIMESTAMP) for value in values]
-        return [assign(value, time) for value, time in zip(values, timestamps, strict=True)]
+    def _align(self) -> None:
+        """Read no split that is further than allowed; if splits cannot be paused, nothing at all."""
+        assert self._alignment is not None  # noqa: S101  (asked by the callers)
+        allowed = self._alignment.allowed
+        time = self._time
+        self._alignment.note(time.current, idle=time.idle)
+        splits = list(time.splits)
+        if self._pauses_splits:
+            pause = [each for each in splits if not each.paused and each.reached > allowed]
+            resume = [each for each in splits if each.paused and each.reached <= allowed]
+            if pause or resume:
+                self._pause(pause, resume)
+            self._paused = bool(splits) and all(each.paused for each in splits)
+            return
+        reached = [each.reached for each in splits if not each.idle]
+        self._paused = min(reached, default=MIN_TIMESTAMP) > allowed
+        for each in splits:
+            each.paused = self._paused
 
+    def _pause(self, pause: list[SplitTime], resume: list[SplitTime]) -> None:
+        assert self._reader is not None  # noqa: S101  (splits come from the reader)
+        for each in pause:
+            each.paused = True
+        for each in resume:
+            each.paused = False
+        self._reader.pause_or_resume_splits(
+            [each.name for each in pause if each.name is not None],
+            [each.name for each in resume if each.name is not None],
+        )
 
-def _assigner(strategy: WatermarkStrategy | None) -> Callable[[Any, int], int] | None:
-    assigner = None if strategy is None else strategy.timestamp_assigner
-    return assigner.extract_timestamp if isinstance(assigner, TimestampAssigner) else assigner
+    def _register_metrics(self, metrics: MetricGroup) -> None:
+        metrics.gauge("watermarkLag", self._lag)
+        alignment = self._alignment
+        if alignment is not None:
+            metrics.gauge("watermarkAlignmentDrift", alignment.drift)
+
+    def _lag(self) -> int:
+        current = self._time.current
+        return 0 if current == MIN_TIMESTAMP else self._clock.now() - current
+
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """What is raised inside is this operator's failure, unless it is another one's."""
+        try:
+            yield
+        except OperatorFailed:
+            raise
+        except Exception as error:
+            raise operator_failed(self._name, error) from error

@@ -7,15 +7,18 @@ and clocks, writes snapshots in the background and tells the task what becomes o
 
 from __future__ import annotations
 
+import math
 import random
 from enum import Enum, auto
 from typing import assert_never
 
+from riverrun.api.source import SourceReaderContext
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import TaskDeployment
 from riverrun.graph.specs import SourceSpec
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.registry import TaskMetrics
+from riverrun.protocol.control import WatermarkReported
 from riverrun.protocol.elements import (
     MAX_WATERMARK,
     Barrier,
@@ -40,7 +43,7 @@ from riverrun.runtime.pacing import Pacer
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.source import SourceDriver
-from riverrun.runtime.watermarks import WatermarkGenerator, WatermarkValve
+from riverrun.runtime.valve import InputTime, Progress
 
 
 class Turn(Enum):
@@ -89,10 +92,13 @@ class Task:
         )
         restore = deployment.restore
         self._had_finished = restore is not None and restore.finished
-        self._valve = WatermarkValve(self._inputs.channels)
-        self._source, self._generator = self._build_source()
+        self._time = InputTime(
+            [edge.input_index for edge in deployment.inputs for _ in edge.producers]
+        )
+        self._source = self._build_source()
         self._accept = (self._chain.head.accept, self._chain.head.accept_second)
         self._pacer = Pacer(settings.longest_run)
+        self._standing_since: float | None = None
         self._busy = False
         self._ending = False
         self._finished = False
@@ -173,6 +179,21 @@ class Task:
         if not self._finished:
             self._checkpoints.aborted(checkpoint)
 
+    def allow_watermark(self, watermark: int) -> None:
+        """A source may go on up to ``watermark``: the others of its group are far enough."""
+        if self._source is not None and not self._finished:
+            self._source.allow(watermark)
+
+    def take_watermark_report(self) -> WatermarkReported | None:
+        """What a source has to tell the others of its watermark group, if there is anything new."""
+        return None if self._source is None else self._source.take_report()
+
+    def stood_still(self, ms: float) -> None:
+        """The task could not go on for this long, because its consumers were behind."""
+        if self._source is not None:
+            self._source.stand_still(ms)
+        self._chain.stood_still(ms)
+
     def take_snapshots(self) -> list[TaskSnapshot]:
         """Snapshots to write in the background and to acknowledge."""
         return self._checkpoints.take()
@@ -182,7 +203,10 @@ class Task:
         if self._finished:
             return Turn.FINISHED
         self._run_due()
-        worked = self._chain.accepting and self._read()
+        accepting = self._chain.accepting
+        if self._source is not None:
+            self._note_standstill(standing=not accepting)
+        worked = accepting and self._read()
         if not self.input_over and self._input_over():
             self._finish()
         self._busy = worked
@@ -207,11 +231,11 @@ class Task:
         if self._source is not None and not self._ending:
             if self._chain.accepting:
                 times.append(self._source.poll_at())
-            if self._generator is not None:
-                times.append(self._generator.due_at())
+            times.append(self._source.due_at())
             if self._settings.latency_interval_ms > 0:
                 times.append(self._next_marker)
-        return min(times, default=None)
+        first = min(times, default=math.inf)
+        return None if first == math.inf else first
 
     def flush(self) -> None:
         """Send everything that waits in the output buffers."""
@@ -246,12 +270,19 @@ class Task:
             self._chain.run_due(wall)
         if self._ending:
             return
-        if self._generator is not None and self._generator.due_at() <= now:
-            watermark = self._generator.emit(now)
-            if watermark is not None:
-                self._advance(watermark)
+        if self._source is not None and self._source.due_at() <= now:
+            self._source.run_due(now)
         if self._settings.latency_interval_ms > 0 and self._next_marker <= now:
             self._mark_latency(now)
+
+    def _note_standstill(self, *, standing: bool) -> None:
+        """A source that is not read because an operator takes no more is not idle."""
+        since, self._standing_since = self._standing_since, None
+        if since is not None or standing:
+            now = self._clock.monotonic()
+            if since is not None:
+                self.stood_still(now - since)
+            self._standing_since = now if standing else None
 
     def _read(self) -> bool:
         return self._read_source() if self._source is not None else self._read_inputs()
@@ -263,13 +294,10 @@ class Task:
         start = self._clock.monotonic()
         if self._source.poll_at() > start:
             return False
-        values, timestamps = self._source.poll(self._pacer.limit)
-        if not values:
+        count = self._source.poll(self._pacer.limit)
+        if not count:
             return False
-        if self._generator is not None and timestamps is not None:
-            self._generator.observe(timestamps)
-        self._chain.head.emit(values, timestamps)
-        self._pacer.observe(len(values), self._clock.monotonic() - start)
+        self._pacer.observe(count, self._clock.monotonic() - start)
         return True
 
     def _read_inputs(self) -> bool:
@@ -293,13 +321,13 @@ class Task:
             case Records(values, timestamps):
                 self._accept[channel.input_index](values, timestamps)
             case Watermark(time):
-                self._advance_if(self._valve.watermark(channel.index, time))
+                self._progress(self._time.watermark(channel.index, time))
             case WatermarkStatus(idle):
-                self._advance_if(self._valve.status(channel.index, idle=idle))
+                self._progress(self._time.status(channel.index, idle=idle))
             case LatencyMarker():
                 self._chain.measure(element)
             case EndOfInput():
-                self._advance_if(self._valve.watermark(channel.index, MAX_WATERMARK))
+                self._progress(self._time.ended(channel.index))
             case EndOfChannel():
                 self._checkpoints.channel_ended(channel)
             case Barrier():
@@ -307,12 +335,14 @@ class Task:
             case _:
                 assert_never(element)
 
-    def _advance_if(self, watermark: int | None) -> None:
-        if watermark is not None and watermark < MAX_WATERMARK:
-            self._advance(watermark)
-
-    def _advance(self, watermark: int) -> None:
-        self._chain.advance(watermark)
+    def _progress(self, progress: Progress) -> None:
+        watermark, idle = progress
+        if idle is False:
+            self._chain.status(idle=False)
+        if watermark is not None:
+            self._chain.advance(watermark)
+        if idle:
+            self._chain.status(idle=True)
 
     def _input_over(self) -> bool:
         if self._source is None:
@@ -324,6 +354,8 @@ class Task:
         begins, self._ending = not self._ending, True
         if not self._had_finished:
             if begins:
+                if self._source is not None:
+                    self._source.leave_group()
                 self._chain.advance(MAX_WATERMARK)
             if not self._chain.drained:
                 return
@@ -365,20 +397,22 @@ class Task:
             for edge in deployment.outputs
         ]
 
-    def _build_source(self) -> tuple[SourceDriver | None, WatermarkGenerator | None]:
-        head = self.deployment.operators[0]
+    def _build_source(self) -> SourceDriver | None:
+        deployment = self.deployment
+        head = deployment.operators[0]
         if not isinstance(head.spec, SourceSpec):
-            return None, None
-        driver = SourceDriver(
+            return None
+        metrics = self.metrics.operator(head.name)
+        runtime = TaskRuntimeContext(deployment, metrics)
+        return SourceDriver(
             head,
-            subtask=self.deployment.subtask,
-            parallelism=self.deployment.parallelism,
-            clock=self._clock,
-            runtime=TaskRuntimeContext(self.deployment, self.metrics.operator(head.name)),
-            states=self._chain.head.states,
+            context=SourceReaderContext(
+                deployment.subtask, deployment.parallelism, self._clock, runtime
+            ),
+            link=self._chain.head,
+            watermark_interval_ms=self._settings.watermark_interval_ms,
+            metrics=MetricGroup(metrics),
         )
-        interval = self._settings.watermark_interval_ms
-        return driver, WatermarkGenerator.of(head.spec.watermark_strategy, interval)
 
     def _register_metrics(self) -> None:
         group = MetricGroup(self.metrics.task)
@@ -388,7 +422,12 @@ class Task:
         group.gauge("outputQueueLength", lambda: sum(o.buffered for o in self._outputs))
         group.gauge("checkpointAlignmentTime", lambda: self._checkpoints.last_alignment_ms)
         group.gauge("stateEntries", self._chain.state_entries)
-        group.gauge("currentInputWatermark", lambda: self._valve.current)
+        group.gauge("currentInputWatermark", lambda: self._time.current)
+        group.gauge("currentOutputWatermark", self._chain.time_out)
+        inputs = self._time.inputs
+        if len(inputs) > 1:
+            for number, valve in inputs.items():
+                group.gauge(f"currentInput{number + 1}Watermark", valve.time)
         head = self._chain.head
         is_source = self._source is not None
         group.gauge("numRecordsIn", lambda: 0 if is_source else head.records_in.get_count())

@@ -32,6 +32,7 @@ from riverrun.cluster.job_master.reports import TaskReports
 from riverrun.cluster.job_master.tasks import TaskKey, TaskRecord, task_records
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.links import TaskLink, TaskServer
+from riverrun.cluster.watermark_alignment import WatermarkAlignmentCoordinator
 from riverrun.core.errors import Failure, InternalError
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, JobId, SubtaskId
@@ -57,6 +58,7 @@ from riverrun.protocol.control import (
     TaskEnded,
     TaskFailed,
     Up,
+    WatermarkReported,
 )
 
 log = logging.getLogger(__name__)
@@ -166,6 +168,7 @@ class JobAttempt:
             job.timing.heartbeat_interval_ms, job.timing.heartbeat_timeout_ms, job.time.now()
         )
         self._members: dict[TaskLink, _Member] = {}
+        self._alignment = WatermarkAlignmentCoordinator.of(plan.layers)
         self._told_cause = False
         self.is_over = False
 
@@ -207,8 +210,8 @@ class JobAttempt:
 
     def deadline(self) -> float:
         """When ``look`` is due at the latest."""
-        deadline = self._state.deadline()
-        return self._watch.next_look if deadline is None else min(self._watch.next_look, deadline)
+        deadlines = (self._state.deadline(), self._alignment.deadline())
+        return min(self._watch.next_look, *(time for time in deadlines if time is not None))
 
     def take(self, note: AttemptNote) -> None:
         """Take note of what happened and do what follows."""
@@ -237,6 +240,8 @@ class JobAttempt:
         last_heard = {m.record.key: m.link.last_heard + epoch for m in self._members.values()}
         for key, silence in self._watch.silent(last_heard, now).items():
             self._decide(ev.HeartbeatMissed(key, silence))
+        for tasks, message in self._alignment.look(now):
+            self.tell(tasks, message)
 
     def tell(self, tasks: Sequence[SubtaskId], message: Down) -> None:
         """Send ``message`` to these tasks, as far as they are connected."""
@@ -306,6 +311,8 @@ class JobAttempt:
                     self._pass_on(record, StatusChanged(outcome))
             case Metrics(values):
                 self.reports.keep_metrics(record.task, record.index, values)
+            case WatermarkReported(watermark):
+                self._alignment.reported(record.id, watermark)
             case Accumulators(payload):
                 self.reports.keep_accumulators(record.key, payload)
             case Register() | Heartbeat() | ClientRun():

@@ -34,6 +34,7 @@ from riverrun.protocol.control import (
     Start,
     TriggerCheckpoint,
     Up,
+    WatermarkAllowed,
     decode_down,
     encode,
 )
@@ -45,7 +46,7 @@ log = logging.getLogger(__name__)
 _READ_BYTES: Final = 64 * 1024
 
 Instruction: TypeAlias = (
-    Start | Cancel | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted
+    Start | Cancel | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
 )
 """What the JobMaster may want of a registered task."""
 
@@ -275,7 +276,13 @@ class ControlClient:
             case Cancel():
                 self._window.close(SendCanceled(message.reason))
                 self._on_message(message)
-            case Start() | TriggerCheckpoint() | CheckpointCompleted() | CheckpointAborted():
+            case (
+                Start()
+                | TriggerCheckpoint()
+                | CheckpointCompleted()
+                | CheckpointAborted()
+                | WatermarkAllowed()
+            ):
                 self._on_message(message)
             case HeartbeatAck() | Registered() | Rejected():
                 pass

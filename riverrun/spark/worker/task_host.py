@@ -8,7 +8,13 @@ from riverrun.core import options
 from riverrun.core.clock import Clock
 from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import TaskDeployment
-from riverrun.protocol.control import CheckpointAcknowledged, InputOver, StatusChanged, Up
+from riverrun.protocol.control import (
+    CheckpointAcknowledged,
+    InputOver,
+    StatusChanged,
+    Up,
+    WatermarkReported,
+)
 from riverrun.protocol.references import files_of, restored_files
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.operator_states import TaskResources
@@ -72,6 +78,9 @@ class TaskHost:
     def checkpoint_aborted(self, checkpoint: int) -> None:
         self._acknowledged.pop(checkpoint, None)
         self._writer.abort(checkpoint)
+
+    def watermark(self, report: WatermarkReported) -> None:
+        self._control.send(report)
 
     def check(self) -> None:
         if self._writer.broken is not None:

@@ -1,0 +1,104 @@
+"""Timestamps of whole runs: one call of the program's assigner per record, and checks per run."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from riverrun.api.watermark_strategy import (
+    IngestionTimeAssigner,
+    RecordTimestampAssigner,
+    TimestampAssigner,
+    WatermarkStrategy,
+)
+from riverrun.core.clock import Clock
+from riverrun.core.errors import ProgramError
+from riverrun.core.short_repr import short_repr
+from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
+
+AssignRun: TypeAlias = Callable[[list[Any], list[int] | None], list[int]]
+"""From a run's values and the timestamps they have so far to the ones they get."""
+
+_ONLY_INT: Final = {int}
+
+
+def assign_run(strategy: WatermarkStrategy | None, name: str, clock: Clock) -> AssignRun | None:
+    """What gives the runs of operator ``name`` their timestamps; ``None``: they keep what they have."""
+    assigner = None if strategy is None else strategy.timestamp_assigner
+    if assigner is None or type(assigner) is RecordTimestampAssigner:
+        return None
+    if type(assigner) is IngestionTimeAssigner:
+        return _IngestionTimes(clock)
+    if isinstance(assigner, TimestampAssigner):
+        return _AssignedTimes(name, assigner.extract_timestamp)
+    return _AssignedTimes(name, assigner)
+
+
+class _IngestionTimes:
+    """The wall clock, once per run; it may be set back, timestamps are not."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._latest = MIN_TIMESTAMP
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
+        del timestamps
+        self._latest = max(self._latest, self._clock.now())
+        return [self._latest] * len(values)
+
+
+class _AssignedTimes:
+    """What the program's assigner says, checked."""
+
+    def __init__(self, name: str, assign: Callable[[Any, int], int]) -> None:
+        self._name = name
+        self._assign = assign
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
+        assign = self._assign
+        if timestamps is None:
+            times = [assign(value, MIN_TIMESTAMP) for value in values]
+        else:
+            times = [assign(value, time) for value, time in zip(values, timestamps, strict=True)]
+        if (
+            set(map(type, times)) == _ONLY_INT
+            and min(times) >= MIN_TIMESTAMP
+            and max(times) <= MAX_WATERMARK
+        ):
+            return times
+        checked = []
+        for value, time in zip(values, times, strict=True):
+            checked.append(self._checked(value, time))
+        return checked
+
+    def _checked(self, value: Any, time: Any) -> int:
+        try:
+            return whole_millis(time)
+        except ProgramError as error:
+            raise ProgramError(
+                f"operator {self._name!r}: the timestamp assigner gave {error} for the record "
+                f"{short_repr(value)}; return milliseconds since the Unix epoch as an int"
+            ) from None
+
+
+def whole_millis(time: Any) -> int:
+    """``time`` as an int of 64 bits; anything that is a whole number will do.
+
+    >>> import numpy
+    >>> whole_millis(numpy.int32(7))
+    7
+
+    Raises:
+        ProgramError: it is none; says what was found.
+    """
+    if isinstance(time, bool):
+        raise ProgramError(f"{time!r}, a bool,")
+    try:
+        millis = operator.index(time)
+    except TypeError:
+        found = "None" if time is None else f"{short_repr(time)}, a {type(time).__name__},"
+        raise ProgramError(found) from None
+    if not MIN_TIMESTAMP <= millis <= MAX_WATERMARK:
+        raise ProgramError(f"{short_repr(millis)}, which does not fit into 64 bits,")
+    return millis
