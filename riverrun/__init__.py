@@ -95,7 +95,19 @@ if TYPE_CHECKING:
         ProcessingTimeTrigger,
         PurgingTrigger,
     )
-    from riverrun.api.watermark_strategy import TimestampAssigner, WatermarkStrategy
+    from riverrun.api.watermark_generator import (
+        Watermark,
+        WatermarkGenerator,
+        WatermarkGeneratorSupplier,
+        WatermarkOutput,
+    )
+    from riverrun.api.watermark_strategy import (
+        AssignerWithPeriodicWatermarks,
+        IngestionTimeAssigner,
+        RecordTimestampAssigner,
+        TimestampAssigner,
+        WatermarkStrategy,
+    )
     from riverrun.api.window_assigner import MergingWindowAssigner, WindowAssigner
     from riverrun.api.window_assigners import (
         CountSlidingWindowAssigner,
@@ -187,6 +199,7 @@ __all__ = [
     "AllWindowFunction",
     "AllWindowedStream",
     "AppendingState",
+    "AssignerWithPeriodicWatermarks",
     "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
@@ -257,6 +270,7 @@ __all__ = [
     "GlobalWindows",
     "HashMapStateBackend",
     "Histogram",
+    "IngestionTimeAssigner",
     "Instant",
     "IteratorSource",
     "JobCanceled",
@@ -301,6 +315,7 @@ __all__ = [
     "ProgramError",
     "PurgingTrigger",
     "ReadOnlyBroadcastState",
+    "RecordTimestampAssigner",
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",
@@ -344,6 +359,10 @@ __all__ = [
     "Types",
     "ValueState",
     "ValueStateDescriptor",
+    "Watermark",
+    "WatermarkGenerator",
+    "WatermarkGeneratorSupplier",
+    "WatermarkOutput",
     "WatermarkStrategy",
     "Window",
     "WindowAssigner",
@@ -385,7 +404,13 @@ _HOMES = {
         """,
         "riverrun.api.state_ttl": "StateTtlConfig",
         "riverrun.api.timer_service": "TimeDomain TimerService",
-        "riverrun.api.watermark_strategy": "TimestampAssigner WatermarkStrategy",
+        "riverrun.api.watermark_generator": """
+            Watermark WatermarkGenerator WatermarkGeneratorSupplier WatermarkOutput
+        """,
+        "riverrun.api.watermark_strategy": """
+            AssignerWithPeriodicWatermarks IngestionTimeAssigner RecordTimestampAssigner
+            TimestampAssigner WatermarkStrategy
+        """,
         "riverrun.connectors.callback": "CallbackSink",
         "riverrun.connectors.collection": "CollectionSource",
         "riverrun.connectors.datagen": "DataGeneratorSource GeneratorFunction",

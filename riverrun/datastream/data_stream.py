@@ -29,6 +29,7 @@ from riverrun.api.resolve import (
     reduce_callable,
 )
 from riverrun.api.state import MapStateDescriptor
+from riverrun.api.watermark_strategy import AssignerWithPeriodicWatermarksWrapper, WatermarkStrategy
 from riverrun.api.window_assigner import WindowAssigner
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
@@ -43,6 +44,7 @@ from riverrun.datastream.program import Environment, Program
 from riverrun.datastream.projection import KeyAndValue, Projection, projected_type
 from riverrun.datastream.stream_ends import StreamEnds
 from riverrun.datastream.stream_partitions import StreamPartitions
+from riverrun.datastream.watermark_strategies import strategy_within
 from riverrun.datastream.windowed import AllWindowedStream, WindowedStream, count_windows
 from riverrun.graph.partitioning import (
     Broadcast,
@@ -57,6 +59,7 @@ from riverrun.graph.specs import (
     OperatorSpec,
     ProcessSpec,
     ReduceSpec,
+    TimestampsAndWatermarksSpec,
 )
 from riverrun.graph.transformations import (
     Chaining,
@@ -153,6 +156,18 @@ class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
         type_info = output_type_of("process", output_type, func.process_element, element=True)
         declared = output_type is not None
         return self._then("Process", ProcessSpec(func), type_info, declared=declared)
+
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy | AssignerWithPeriodicWatermarksWrapper
+    ) -> DataStream:
+        """The same records with timestamps and watermarks as the strategy says; those so far end here.
+
+        Where the source can be given the strategy (``from_source``) that is better: it has watermarks
+        per split then.
+        """
+        strategy = strategy_within("assign_timestamps_and_watermarks", watermark_strategy)
+        spec = TimestampsAndWatermarksSpec(strategy)
+        return self._then("Timestamps/Watermarks", spec, self._type)
 
     def project(self, *field_indexes: int) -> DataStream:
         """Only these fields of each tuple or row, in this order."""

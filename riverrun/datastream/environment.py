@@ -259,12 +259,6 @@ class StreamExecutionEnvironment(Dependencies):
             )
         if type_info is not None:
             checked_type("from_source", type_info)
-        if watermark_strategy is not None and (
-            watermark_strategy.idle_timeout_ms is not None or watermark_strategy.alignment
-        ):
-            log.warning(
-                "watermark idleness and alignment have no effect yet source=%s", source_name
-            )
         return self._from(source_name, source, watermark_strategy, type_info)
 
     def add_source(

@@ -84,6 +84,9 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "RowKind": "riverrun.serde.row:RowKind",
     },
     "pyflink.common.watermark_strategy": {
+        "AssignerWithPeriodicWatermarksWrapper": (
+            "riverrun.api.watermark_strategy:AssignerWithPeriodicWatermarksWrapper"
+        ),
         "TimestampAssigner": "riverrun.api.watermark_strategy:TimestampAssigner",
         "WatermarkStrategy": "riverrun.api.watermark_strategy:WatermarkStrategy",
     },
