@@ -22,6 +22,7 @@ from riverrun.graph.specs import (
     ProcessSpec,
     ReduceSpec,
     SinkSpec,
+    TimestampsAndWatermarksSpec,
     WindowSpec,
 )
 from riverrun.runtime.operators.async_wait import AsyncWaitOperator
@@ -42,6 +43,7 @@ from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.process import ProcessOperator
 from riverrun.runtime.operators.reduce import FinalReduceOperator, ReduceOperator
 from riverrun.runtime.operators.sink import SinkOperator
+from riverrun.runtime.operators.timestamps import TimestampsAndWatermarksOperator
 
 OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     MapSpec: MapOperator,
@@ -57,6 +59,7 @@ OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     KeyedCoProcessSpec: KeyedCoProcessOperator,
     IntervalJoinSpec: IntervalJoinOperator,
     ReduceSpec: lambda spec: (FinalReduceOperator if spec.final_only else ReduceOperator)(spec),
+    TimestampsAndWatermarksSpec: TimestampsAndWatermarksOperator,
     SinkSpec: SinkOperator,
     WindowSpec: build_window_operator,
     AsyncWaitSpec: AsyncWaitOperator,
