@@ -45,6 +45,7 @@ from riverrun.datastream.projection import KeyAndValue, Projection, projected_ty
 from riverrun.datastream.stream_ends import StreamEnds
 from riverrun.datastream.stream_partitions import StreamPartitions
 from riverrun.datastream.watermark_strategies import strategy_within
+from riverrun.datastream.window_join import CoGroupedStreams, JoinedStreams
 from riverrun.datastream.windowed import AllWindowedStream, WindowedStream, count_windows
 from riverrun.graph.partitioning import (
     Broadcast,
@@ -240,6 +241,16 @@ class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
         if not isinstance(ds, DataStream):
             raise TypeError(f"connect: got {ds!r}; expected a DataStream or a BroadcastStream")
         return ConnectedStreams(self, ds)
+
+    def join(self, other_stream: DataStream) -> JoinedStreams[DataStream]:
+        """Pairs of records of this and another stream that have a key and a window in common."""
+        self._check_own("join", other_stream)
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams[DataStream]:
+        """The records of this and of another stream side by side, by key and window."""
+        self._check_own("co_group", other_stream)
+        return CoGroupedStreams(self, other_stream)
 
     def window_all(
         self, window_assigner: WindowAssigner[Any, Any]
