@@ -15,7 +15,7 @@ from typing import Any
 from riverrun.api.resolve import key_callable
 from riverrun.api.timer_service import TimeDomain
 from riverrun.api.trigger import Trigger, TriggerResult
-from riverrun.api.windows import Window
+from riverrun.api.windows import GlobalWindow, Window
 from riverrun.core.errors import ProgramError
 from riverrun.core.short_repr import short_repr
 from riverrun.graph.specs import WindowSpec
@@ -71,6 +71,7 @@ class WindowOperator(Operator):
         self._contents = contents_for(self._spec, backend, EvictorContext(timers, runtime))
         self._call = call_of(self._spec.function, self._function_context)
         self._function_clear = clear_of(self._spec.function, self._function_context)
+        self._last_window: tuple[Namespace, Window] = (None, GlobalWindow.get())
         self._results = Results(context.side_output)
         self._late_dropped = runtime.get_metrics_group().counter("numLateRecordsDropped")
         self._lifecycles.open(context)
@@ -151,7 +152,7 @@ class WindowOperator(Operator):
         self._backend.namespace = context.namespace = namespace
         result = self._trigger.on_element(value, timestamp, window, context)
         if result is not _CONTINUE:
-            self._act(result, window, state_window)
+            self._act(result, window, state_window, last=False)
         self._register_cleanup(window, namespace)
 
     def _skipped(self, value: Any, timestamp: int) -> None:
@@ -165,7 +166,7 @@ class WindowOperator(Operator):
             self._late_dropped.inc()
 
     def _on_timer(self, time: int, key: Any, namespace: Namespace, domain: TimeDomain) -> None:
-        window = window_of(namespace)
+        window = self._window_of(namespace)
         try:
             self._timer_due(time, window, namespace, domain)
         except OperatorFailed:
@@ -177,11 +178,20 @@ class WindowOperator(Operator):
         if self._results.many:
             self._results.send(self._emit)
 
+    def _window_of(self, namespace: Namespace) -> Window:
+        """The window of a timer; those of one time mostly have one window, which is made once."""
+        known, window = self._last_window
+        if namespace != known:
+            window = window_of(namespace)
+            self._last_window = (namespace, window)
+        return window
+
     def _timer_due(
         self, time: int, window: Window, namespace: Namespace, domain: TimeDomain
     ) -> None:
-        self._timer_of(time, window, namespace, namespace, domain)
-        if self._is_cleanup(time, window, domain):
+        last = self._is_cleanup(time, window, domain)
+        self._timer_of(time, window, namespace, namespace, domain, last=last)
+        if last:
             self._clear(window, namespace, namespace)
 
     def _timer_of(
@@ -191,6 +201,8 @@ class WindowOperator(Operator):
         namespace: Namespace,
         state_window: Namespace,
         domain: TimeDomain,
+        *,
+        last: bool,
     ) -> None:
         """Ask the trigger what a timer of ``window`` means, and do it."""
         context = self._trigger_context
@@ -203,22 +215,22 @@ class WindowOperator(Operator):
         else:
             result = self._trigger.on_processing_time(time, window, context)
         if result is not _CONTINUE:
-            self._act(result, window, state_window)
+            self._act(result, window, state_window, last=last)
 
-    def _act(self, result: Any, window: Window, state_window: Namespace) -> None:
-        """Do what the trigger said."""
+    def _act(self, result: Any, window: Window, state_window: Namespace, *, last: bool) -> None:
+        """Do what the trigger said; ``last`` if the window is over after that."""
         if not isinstance(result, TriggerResult):
             raise NoTriggerResult(self._name, repr(self._trigger), repr(result))
         self._backend.namespace = state_window
         if result.is_fire():
-            self._fire(window)
+            self._fire(window, last=last or result.is_purge())
         if result.is_purge():
             self._backend.namespace = state_window
             self._contents.clear()
 
-    def _fire(self, window: Window) -> None:
+    def _fire(self, window: Window, *, last: bool) -> None:
         """Call the function for the window whose contents are in the current namespace."""
-        contents = self._contents.read(window)
+        contents = self._contents.read(window, last=last)
         if contents is None:
             return
         made = self._call(self._backend.key, window, contents)

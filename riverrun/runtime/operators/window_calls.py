@@ -98,6 +98,11 @@ class Results:
                 append(item)
         self._times += [time] * (len(values) - before)
 
+    def add_plain(self, values: Sequence[Any], time: int) -> None:
+        """Take results of several windows that end at ``time``; none of them is for a side output."""
+        self._values += values
+        self._times += [time] * len(values)
+
     def add_side(self, tag: str, value: Any, time: int) -> None:
         """Take a record of a side output."""
         values, times = self._sides.setdefault(tag, ([], []))

@@ -16,11 +16,22 @@ from riverrun.api.evictor import Evictor, TimestampedValue
 from riverrun.api.functions import AggregateFunction
 from riverrun.api.resolve import reduce_callable
 from riverrun.api.state import ListState, ListStateDescriptor, ValueState, ValueStateDescriptor
+from riverrun.api.window_assigners import (
+    CountTumblingWindowAssigner,
+    DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
+    EventTimeSessionWindows,
+    GlobalWindows,
+    ProcessingTimeSessionWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
 from riverrun.api.windows import Window
 from riverrun.graph.specs import WindowSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.operators.window_namespaces import Namespace
 from riverrun.state.backend import KeyedStateBackend
+from riverrun.state.immutable import copy_of
 
 STATE: Final = "_window.contents"
 """Name of the state that holds them."""
@@ -29,6 +40,19 @@ _NONE: Final = type(None)
 
 Fold: TypeAlias = Callable[[Sequence[Any]], Any]
 """Gives the result of an aggregation over some records; ``None``: they give none."""
+
+
+_ONE_WINDOW: Final = (
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
+    DynamicEventTimeSessionWindows,
+    DynamicProcessingTimeSessionWindows,
+    GlobalWindows,
+    CountTumblingWindowAssigner,
+)
+"""Assigners that put a record into one window only."""
 
 
 class Mark(Enum):
@@ -49,8 +73,12 @@ class Contents(ABC):
         """Take in several."""
 
     @abstractmethod
-    def read(self, window: Window) -> Sequence[Any] | None:
-        """What the window's function is to be given; ``None``: it is not to be called."""
+    def read(self, window: Window, *, last: bool) -> Sequence[Any] | None:
+        """What the window's function is to be given; ``None``: it is not to be called.
+
+        ``last`` says that the contents are dropped right after; else nothing that comes out may change
+        when further records come in.
+        """
 
     def was_read(self, window: Window) -> None:  # noqa: B027  (an optional hook)
         """The function is done with what ``read`` gave."""
@@ -67,29 +95,35 @@ class Contents(ABC):
 class ReducedContents(Contents):
     """One value, into which records are folded; it is the result, too."""
 
-    def __init__(self, backend: KeyedStateBackend, reduce: Callable[[Any, Any], Any]) -> None:
+    def __init__(
+        self, backend: KeyedStateBackend, reduce: Callable[[Any, Any], Any], *, shared: bool
+    ) -> None:
         self._backend = backend
         self._state = _value_state(backend)
         self._reduce = reduce
+        # A reduce function may change its first argument, which begins as a record.
+        self._first = copy_of if shared else _itself
 
     def add(self, value: Any, timestamp: int) -> None:
         del timestamp
         state = self._state
         before = state.value()
-        state.update(value if before is None else self._reduce(before, value))
+        state.update(self._first(value) if before is None else self._reduce(before, value))
 
     def add_all(self, values: Sequence[Any], timestamps: Sequence[int]) -> None:
         del timestamps
         state, reduce = self._state, self._reduce
         before = state.value()
         for value in values:
-            before = value if before is None else reduce(before, value)
+            before = self._first(value) if before is None else reduce(before, value)
         state.update(before)
 
-    def read(self, window: Window) -> Sequence[Any] | None:
+    def read(self, window: Window, *, last: bool) -> Sequence[Any] | None:
         del window
         found = self._state.value()
-        return None if found is None else (found,)
+        if found is None:
+            return None
+        return (found if last else copy_of(found),)
 
     def clear(self) -> None:
         self._state.clear()
@@ -124,13 +158,15 @@ class AggregatedContents(Contents):
             accumulator = add(value, accumulator)
         state.update(accumulator)
 
-    def read(self, window: Window) -> Sequence[Any] | None:
+    def read(self, window: Window, *, last: bool) -> Sequence[Any] | None:
         del window
         found = self._state.value()
         if found is None:
             return None
         result = self._function.get_result(found)
-        return None if result is None else (result,)
+        if result is None:
+            return None
+        return (result if last else copy_of(result),)
 
     def clear(self) -> None:
         self._state.clear()
@@ -156,8 +192,8 @@ class ListedContents(Contents):
             values = [Mark.NONE if value is None else value for value in values]
         self._state.add_all(values)
 
-    def read(self, window: Window) -> Sequence[Any] | None:
-        del window
+    def read(self, window: Window, *, last: bool) -> Sequence[Any] | None:
+        del window, last
         found = list(self._state.get())
         if Mark in map(type, found):
             found = [None if value is Mark.NONE else value for value in found]
@@ -195,7 +231,8 @@ class EvictableContents(Contents):
         for value, timestamp in zip(values, timestamps, strict=True):
             self.add(value, timestamp)
 
-    def read(self, window: Window) -> Sequence[Any] | None:
+    def read(self, window: Window, *, last: bool) -> Sequence[Any] | None:
+        del last
         self._before = [TimestampedValue(value, time) for value, time in self._state.get()]
         if not self._before:
             return None
@@ -232,7 +269,8 @@ def contents_for(
         return ListedContents(backend)
     if isinstance(aggregate, AggregateFunction):
         return AggregatedContents(backend, aggregate)
-    return ReducedContents(backend, reduce_callable(aggregate))
+    shared = not isinstance(spec.assigner, _ONE_WINDOW)
+    return ReducedContents(backend, reduce_callable(aggregate), shared=shared)
 
 
 def _fold_of(spec: WindowSpec) -> Fold | None:
@@ -257,6 +295,10 @@ def _reduced(reduce: Callable[[Any, Any], Any], values: Sequence[Any]) -> Any:
     for value in values:
         reduced = value if reduced is None else reduce(reduced, value)
     return reduced
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _value_state(backend: KeyedStateBackend) -> ValueState[Any]:

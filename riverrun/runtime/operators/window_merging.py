@@ -106,8 +106,9 @@ class MergingWindowOperator(WindowOperator):
         state_window = windows.get(namespace, _GONE)
         if state_window is _GONE:
             return  # the trigger left a timer behind when the window became part of another one
-        self._timer_of(time, window, namespace, state_window, domain)
-        if self._is_cleanup(time, window, domain):
+        last = self._is_cleanup(time, window, domain)
+        self._timer_of(time, window, namespace, state_window, domain, last=last)
+        if last:
             self._clear(window, namespace, state_window)
             del windows[namespace]
             self._windows.save(windows)

@@ -7,10 +7,16 @@ from riverrun.graph.specs import WindowSpec
 from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.window import WindowOperator
 from riverrun.runtime.operators.window_merging import MergingWindowOperator
+from riverrun.runtime.operators.window_runs import RunWindowOperator
+from riverrun.runtime.operators.window_sessions import SessionOperator
 
 
 def build_window_operator(spec: WindowSpec) -> Operator:
     """The operator for ``spec``."""
+    if SessionOperator.can_run(spec):
+        return SessionOperator(spec)
     if isinstance(spec.assigner, MergingWindowAssigner):
         return MergingWindowOperator(spec)
+    if RunWindowOperator.can_run(spec):
+        return RunWindowOperator(spec)
     return WindowOperator(spec)
