@@ -211,7 +211,8 @@ class JobAttempt:
     def deadline(self) -> float:
         """When ``look`` is due at the latest."""
         deadlines = (self._state.deadline(), self._alignment.deadline())
-        return min(self._watch.next_look, *(time for time in deadlines if time is not None))
+        known = [time for time in deadlines if time is not None]
+        return min([self._watch.next_look, *known])
 
     def take(self, note: AttemptNote) -> None:
         """Take note of what happened and do what follows."""
