@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from riverrun.api.window_assigner import MergingWindowAssigner
 from riverrun.graph.specs import WindowSpec
+from riverrun.runtime.operators.folded_windows import FoldedWindowOperator, slicing_of
 from riverrun.runtime.operators.operator import Operator
+from riverrun.runtime.operators.sliced_windows import SlicedWindowOperator
 from riverrun.runtime.operators.window import WindowOperator
 from riverrun.runtime.operators.window_merging import MergingWindowOperator
 from riverrun.runtime.operators.window_runs import RunWindowOperator
@@ -17,6 +19,9 @@ def build_window_operator(spec: WindowSpec) -> Operator:
         return SessionOperator(spec)
     if isinstance(spec.assigner, MergingWindowAssigner):
         return MergingWindowOperator(spec)
+    slicing = slicing_of(spec)
+    if slicing is not None:
+        return (SlicedWindowOperator if slicing.overlapping else FoldedWindowOperator)(spec, slicing)
     if RunWindowOperator.can_run(spec):
         return RunWindowOperator(spec)
     return WindowOperator(spec)
