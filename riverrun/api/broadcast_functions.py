@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from riverrun.api.function import Function
-from riverrun.api.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
+from riverrun.api.state import (
+    BroadcastState,
+    MapStateDescriptor,
+    ReadOnlyBroadcastState,
+    StateDescriptor,
+)
 from riverrun.api.timer_service import TimeDomain, TimerService
 
 __all__ = [
@@ -81,6 +87,15 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
         """For records of the broadcast side."""
+
+        @abstractmethod
+        def apply_to_keyed_state(
+            self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
+        ) -> None:
+            """Call ``function`` with each key that has this keyed state, and the state of that key.
+
+            The keys are those of this subtask, in no certain order.
+            """
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
         """For records of the keyed side."""

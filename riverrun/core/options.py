@@ -187,6 +187,12 @@ ROCKSDB_FOLDER: Final = ConfigOption(
     None,
     "local folder of the databases; the machine's temporary folder if not set",
 )
+ROCKSDB_TIMERS: Final = ConfigOption(
+    "state.backend.rocksdb.timer-service.factory",
+    choice("rocksdb", "heap"),
+    "rocksdb",
+    "where timers of the rocksdb backend are: ROCKSDB, on disk when they are many; HEAP, all in memory",
+)
 INLINE_THRESHOLD: Final = ConfigOption(
     "execution.checkpointing.data-inline-threshold",
     MEMORY,

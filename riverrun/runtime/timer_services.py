@@ -15,6 +15,8 @@ from riverrun.state.timers import TimerQueue
 Fire: TypeAlias = Callable[[int, Any, Any, TimeDomain], None]
 """Handles a timer: its time, key, namespace and clock; the backend's key is the timer's."""
 
+USER_TIMERS: Final = "user"
+"""The name of the timers that a function sets."""
 _PASSED: Final = 1
 """A wall-clock timer fires once its millisecond is over: no record of that time comes after it."""
 
@@ -115,7 +117,11 @@ class KeyedTimers(TimerService):
 
     def run_due(self, now: int, fire: Fire) -> None:
         """The wall clock has reached ``now``: fire what is due, in the order of time."""
-        self._fire(self.processing, now - _PASSED, fire, TimeDomain.PROCESSING_TIME)
+        self._fire(self.processing, self.passed(now), fire, TimeDomain.PROCESSING_TIME)
+
+    def passed(self, now: int) -> int:
+        """The last time whose wall-clock timers are due at ``now``."""
+        return now - _PASSED
 
     def _fire(self, queue: TimerQueue, until: int, fire: Fire, domain: TimeDomain) -> None:
         backend, cancelled, take = self._backend, self._cancelled, queue.take

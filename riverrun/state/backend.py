@@ -7,7 +7,7 @@ background part of a snapshot (``FrozenState.write``), which runs while records 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
@@ -183,6 +183,6 @@ class StateBackendFactory(Protocol):
         """A fresh, empty backend."""
 
 
-def groups_of(settings: BackendSettings) -> Iterable[int]:
+def groups_of(settings: BackendSettings) -> range:
     """The key groups of the backend's subtask."""
     return range(settings.first_group, settings.last_group + 1)

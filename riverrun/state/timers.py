@@ -20,8 +20,9 @@ DueTimers: TypeAlias = tuple[int, list[tuple[Any, Any]]]
 """A time, and the (key, namespace) pairs whose timers are due then."""
 
 
-_EARLIEST: Final = -(1 << 63)
-_LATEST: Final = (1 << 63) - 1
+EARLIEST: Final = -(1 << 63)
+LATEST: Final = (1 << 63) - 1
+"""The last time that a timer can have; ``EARLIEST`` is the first."""
 
 
 def timers_schema(name: str, key_type: TypeInformation | None) -> StateSchema:
@@ -39,11 +40,11 @@ def checked_time(time: Any) -> int:
     try:
         number = index(time)
     except TypeError:
-        number = _LATEST + 1
-    if not _EARLIEST <= number <= _LATEST:
+        number = LATEST + 1
+    if not EARLIEST <= number <= LATEST:
         raise ProgramError(
-            f"timer for {time!r}: expected whole milliseconds since the Unix epoch between {_EARLIEST} "
-            f"and {_LATEST}; round the time to an int"
+            f"timer for {time!r}: expected whole milliseconds since the Unix epoch between {EARLIEST} "
+            f"and {LATEST}; round the time to an int"
         )
     return number
 

@@ -9,21 +9,24 @@ from riverrun.api.broadcast_functions import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
-from riverrun.api.state import MapStateDescriptor
-from riverrun.api.timer_service import TimerService
+from riverrun.api.state import MapStateDescriptor, StateDescriptor
+from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.core.errors import ProgramError
 from riverrun.graph.specs import BroadcastProcessSpec, KeyedBroadcastProcessSpec
 from riverrun.runtime.operator_states import OperatorStates
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.operator import Emit, OperatorContext
 from riverrun.runtime.operators.process import Clocks, Gathered
+from riverrun.runtime.operators.timer_calls import TimerCalls
+from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
+from riverrun.state.backend import NO_KEY, KeyedStateBackend
 from riverrun.state.operator_state import OperatorBroadcastState
 
 
 class _BaseContext:
     """Time and broadcast state; one object per operator and side, moved from record to record."""
 
-    def __init__(self, name: str, clocks: Clocks, states: dict[str, Any]) -> None:
+    def __init__(self, name: str, clocks: Clocks | KeyedTimers, states: dict[str, Any]) -> None:
         self._name = name
         self._clocks = clocks
         self._states = states
@@ -49,30 +52,54 @@ class _BaseContext:
         return state
 
 
-class _BroadcastContext(
-    _BaseContext, BroadcastProcessFunction.Context, KeyedBroadcastProcessFunction.Context
-):
+class _WritingContext(_BaseContext, BroadcastProcessFunction.Context):
     """For records of the broadcast side: state may be changed."""
 
 
-class _ReadOnlyContext(
-    _BaseContext,
-    BroadcastProcessFunction.ReadOnlyContext,
-    KeyedBroadcastProcessFunction.ReadOnlyContext,
-):
+class _ReadingContext(_BaseContext, BroadcastProcessFunction.ReadOnlyContext):
     """For records of the other side: state may only be read."""
 
+
+class _KeyedWritingContext(_BaseContext, KeyedBroadcastProcessFunction.Context):
+    """The same where the other side has keys, whose state can be gone through."""
+
     def __init__(
-        self, name: str, clocks: Clocks, states: dict[str, Any], key: Callable[[], Any]
+        self, name: str, timers: KeyedTimers, states: dict[str, Any], backend: KeyedStateBackend
     ) -> None:
-        super().__init__(name, clocks, states)
-        self._current_key = key
+        super().__init__(name, timers, states)
+        self._backend = backend
+
+    def apply_to_keyed_state(
+        self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
+    ) -> None:
+        backend = self._backend
+        state = backend.state(state_descriptor)
+        # The function may remove the state of a key, so they are not looked for meanwhile.
+        for key in list(backend.keys(state_descriptor.name)):
+            backend.key = key
+            function(key, state)
+        backend.key = NO_KEY
+
+
+class _KeyedReadingContext(_BaseContext, KeyedBroadcastProcessFunction.OnTimerContext):
+    """For records and timers of the keyed side."""
+
+    def __init__(
+        self, name: str, timers: KeyedTimers, states: dict[str, Any], backend: KeyedStateBackend
+    ) -> None:
+        super().__init__(name, timers, states)
+        self._timers = timers
+        self._backend = backend
+        self.domain = TimeDomain.EVENT_TIME
 
     def timer_service(self) -> TimerService:
-        return self._clocks
+        return self._timers
+
+    def time_domain(self) -> TimeDomain:
+        return self.domain
 
     def get_current_key(self) -> Any:
-        return self._current_key()
+        return self._backend.key
 
 
 class BroadcastProcessOperator(FunctionOperator):
@@ -86,11 +113,9 @@ class BroadcastProcessOperator(FunctionOperator):
 
     def open(self, context: OperatorContext) -> None:
         states = _broadcast_states(context.states, self._descriptors)
-        self._clocks = Clocks(context.clock)
         views = {name: state.read_only() for name, state in states.items()}
-        self._reader = _ReadOnlyContext(context.name, self._clocks, views, self._current_key)
-        self._writer = _BroadcastContext(context.name, self._clocks, dict(states))
         self._side_output = context.side_output
+        self._open_contexts(context, views, dict(states))
         super().open(context)
 
     def advance(self, watermark: int, emit: Emit) -> None:
@@ -98,11 +123,17 @@ class BroadcastProcessOperator(FunctionOperator):
         self._clocks.watermark = watermark
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        each = values if self._backend is None else self._with_keys(values)
-        self._run(each, timestamps, emit, self._reader, self._element)
+        self._run(values, timestamps, emit, self._reader, self._element)
 
     def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         self._run(values, timestamps, emit, self._writer, self._broadcast_element)
+
+    def _open_contexts(
+        self, context: OperatorContext, views: dict[str, Any], states: dict[str, Any]
+    ) -> None:
+        self._clocks: Clocks | KeyedTimers = Clocks(context.clock)
+        self._reader: _BaseContext = _ReadingContext(context.name, self._clocks, views)
+        self._writer: _BaseContext = _WritingContext(context.name, self._clocks, states)
 
     def _run(
         self,
@@ -113,15 +144,49 @@ class BroadcastProcessOperator(FunctionOperator):
         call: Callable[[Any, Any], Any],
     ) -> None:
         gathered = Gathered(timed=timestamps is not None)
-        for index, value in enumerate(values):
-            context.time = None if timestamps is None else timestamps[index]
-            made = call(value, context)
-            if made is not None:
-                gathered.add(made, context.time)
+        add = gathered.add
+        if timestamps is None:
+            for value in values:
+                made = call(value, context)
+                if made is not None:
+                    add(made, None)
+        else:
+            for value, time in zip(values, timestamps, strict=True):
+                context.time = time
+                made = call(value, context)
+                if made is not None:
+                    add(made, time)
+            context.time = None
         gathered.emit(emit, self._side_output)
 
-    def _current_key(self) -> Any:
-        return None if self._backend is None else self._backend.key
+
+class KeyedBroadcastProcessOperator(BroadcastProcessOperator):
+    """The same where records of input 0 have keys, with state and timers."""
+
+    def __init__(self, spec: KeyedBroadcastProcessSpec) -> None:
+        super().__init__(spec)
+        self._on_timer: Callable[[int, Any], Any] = spec.fn.on_timer
+
+    def advance(self, watermark: int, emit: Emit) -> None:
+        self._calls.advance(watermark, emit)
+
+    def due_at(self) -> int | None:
+        return self._timers.due_at()
+
+    def run_due(self, now: int, emit: Emit) -> None:
+        self._calls.run_due(now, emit)
+
+    def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
+        self._run(self._with_keys(values), timestamps, emit, self._reader, self._element)
+
+    def _open_contexts(
+        self, context: OperatorContext, views: dict[str, Any], states: dict[str, Any]
+    ) -> None:
+        backend, name = context.states.keyed, context.name
+        timers = self._clocks = self._timers = KeyedTimers(context.clock, backend, USER_TIMERS)
+        reader = self._reader = _KeyedReadingContext(name, timers, views, backend)
+        self._writer = _KeyedWritingContext(name, timers, states, backend)
+        self._calls = TimerCalls(timers, backend, self._on_timer, reader, context.side_output)
 
 
 def _broadcast_states(

@@ -30,7 +30,6 @@ from riverrun.runtime.operators.broadcast import (
     BroadcastProcessOperator,
     KeyedBroadcastProcessOperator,
 )
-from riverrun.runtime.operators.broadcast import BroadcastProcessOperator
 from riverrun.runtime.operators.co_map import CoFlatMapOperator, CoMapOperator
 from riverrun.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
 from riverrun.runtime.operators.function_operators import (
@@ -39,30 +38,32 @@ from riverrun.runtime.operators.function_operators import (
     MapOperator,
 )
 from riverrun.runtime.operators.interval_join import IntervalJoinOperator
+from riverrun.runtime.operators.keyed_process import KeyedProcessOperator
 from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.process import ProcessOperator
 from riverrun.runtime.operators.reduce import FinalReduceOperator, ReduceOperator
 from riverrun.runtime.operators.sink import SinkOperator
 from riverrun.runtime.operators.timestamps import TimestampsAndWatermarksOperator
+from riverrun.runtime.operators.windows import build_window_operator
 
 OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     MapSpec: MapOperator,
     FlatMapSpec: FlatMapOperator,
     FilterSpec: FilterOperator,
     ProcessSpec: ProcessOperator,
-    KeyedProcessSpec: ProcessOperator,
+    KeyedProcessSpec: KeyedProcessOperator,
     BroadcastProcessSpec: BroadcastProcessOperator,
-    KeyedBroadcastProcessSpec: BroadcastProcessOperator,
+    KeyedBroadcastProcessSpec: KeyedBroadcastProcessOperator,
     CoMapSpec: CoMapOperator,
     CoFlatMapSpec: CoFlatMapOperator,
     CoProcessSpec: CoProcessOperator,
     KeyedCoProcessSpec: KeyedCoProcessOperator,
     IntervalJoinSpec: IntervalJoinOperator,
     ReduceSpec: lambda spec: (FinalReduceOperator if spec.final_only else ReduceOperator)(spec),
-    TimestampsAndWatermarksSpec: TimestampsAndWatermarksOperator,
-    SinkSpec: SinkOperator,
     WindowSpec: build_window_operator,
     AsyncWaitSpec: AsyncWaitOperator,
+    TimestampsAndWatermarksSpec: TimestampsAndWatermarksOperator,
+    SinkSpec: SinkOperator,
 }
 
 

@@ -22,7 +22,7 @@ from riverrun.state.backend import (
 )
 from riverrun.state.hashmap.frozen import NAME, FrozenHashMap, SnapshotFacts
 from riverrun.state.hashmap.history import History
-from riverrun.state.hashmap.reader import encoded_blocks, raw_sections, replay
+from riverrun.state.hashmap.reader import encoded_blocks, entries_in, raw_sections, replay
 from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.hashmap.states import HashMapValueState, table_for
 from riverrun.state.hashmap.table import FrozenTable, Place, Table
@@ -166,14 +166,7 @@ class HashMapBackend(KeyedStateBackend):
         self._history.aborted(checkpoint)
 
     def entry_count(self) -> int:
-        waiting = sum(
-            count
-            for sections in self._unclaimed.values()
-            for section in sections
-            for block in section.blocks
-            for group, count in block.groups
-            if group in self._groups and not block.removed
-        )
+        waiting = entries_in(self._unclaimed.values(), self._groups)
         held = sum(len(table.data) for table in self._tables.values())
         return waiting + held + sum(map(len, self._timers.values()))
 

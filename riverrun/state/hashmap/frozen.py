@@ -55,7 +55,7 @@ class FrozenHashMap:
         """Write the file."""
         settings = self.settings
         shared = settings.incremental
-        file = self._file()
+        file = file_of(self.tables, self.unclaimed, settings)
         parts = self.before or ()
         if not file.is_empty:
             name = BASE if self.before is None else DELTA
@@ -80,40 +80,47 @@ class FrozenHashMap:
                 frozen.thaw()
             self.tables = ()
 
-    def _file(self) -> FileBuilder:
-        file = FileBuilder()
-        for frozen in self.tables:
-            schema = frozen.schema
-            serializer = EntrySerializer(schema, self.settings.operator)
-            for addresses, values in frozen.stretches(_STRETCH):
-                for taken, groups in self._sorted(addresses, schema.meta):
-                    block = serializer.encode(
-                        [addresses[position] for position in taken],
-                        [values[position] for position in taken],
-                    )
-                    file.add(block, groups, removed=False)
-            for taken, groups in self._sorted(frozen.removed, schema.meta):
-                block = serializer.encode_tombstones([frozen.removed[place] for place in taken])
-                file.add(block, groups, removed=True)
-            file.end_section(schema.meta)
-        for section in self.unclaimed:
-            for raw in section.blocks:
-                file.add(raw.data, raw.groups, removed=raw.removed)
-            file.end_section(section.meta)
-        return file
 
-    def _sorted(
-        self, addresses: Sequence[Any], meta: StateMeta
-    ) -> Iterator[tuple[list[int], tuple[tuple[int, int], ...]]]:
-        """Slices of the positions in the order of their key groups, and how many are of which group."""
-        if not addresses:
-            return
-        keys = [key for key, _ in addresses] if meta.namespaced else addresses
-        # Small numbers are sorted many times as fast; there are at most 32,768 groups.
-        groups = (hash_keys(keys) % np.uint64(self.settings.max_parallelism)).astype(np.uint16)
-        order = np.argsort(groups, kind="stable")
-        positions, sorted_groups = order.tolist(), groups[order].tolist()
-        # No arrays below: each operation on one lets go of the interpreter, and waits to get it back.
-        for start in range(0, len(addresses), _SLICE):
-            end = start + _SLICE
-            yield positions[start:end], tuple(Counter(sorted_groups[start:end]).items())
+def file_of(
+    tables: Sequence[FrozenTable | FrozenTimers],
+    unclaimed: Sequence[RawSection],
+    settings: BackendSettings,
+) -> FileBuilder:
+    """The file of what was frozen, with restored sections that nobody asked for."""
+    file = FileBuilder()
+    for frozen in tables:
+        schema = frozen.schema
+        serializer = EntrySerializer(schema, settings.operator)
+        for addresses, values in frozen.stretches(_STRETCH):
+            for taken, groups in _sorted(addresses, schema.meta, settings.max_parallelism):
+                block = serializer.encode(
+                    [addresses[position] for position in taken],
+                    [values[position] for position in taken],
+                )
+                file.add(block, groups, removed=False)
+        for taken, groups in _sorted(frozen.removed, schema.meta, settings.max_parallelism):
+            block = serializer.encode_tombstones([frozen.removed[place] for place in taken])
+            file.add(block, groups, removed=True)
+        file.end_section(schema.meta)
+    for section in unclaimed:
+        for raw in section.blocks:
+            file.add(raw.data, raw.groups, removed=raw.removed)
+        file.end_section(section.meta)
+    return file
+
+
+def _sorted(
+    addresses: Sequence[Any], meta: StateMeta, max_parallelism: int
+) -> Iterator[tuple[list[int], tuple[tuple[int, int], ...]]]:
+    """Slices of the positions in the order of their key groups, and how many are of which group."""
+    if not addresses:
+        return
+    keys = [key for key, _ in addresses] if meta.namespaced else addresses
+    # Small numbers are sorted many times as fast; there are at most 32,768 groups.
+    groups = (hash_keys(keys) % np.uint64(max_parallelism)).astype(np.uint16)
+    order = np.argsort(groups, kind="stable")
+    positions, sorted_groups = order.tolist(), groups[order].tolist()
+    # No arrays below: each operation on one lets go of the interpreter, and waits to get it back.
+    for start in range(0, len(addresses), _SLICE):
+        end = start + _SLICE
+        yield positions[start:end], tuple(Counter(sorted_groups[start:end]).items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -41,6 +41,18 @@ def replay(
             if group in groups:
                 yield group, addresses[start:end], None if values is None else values[start:end]
             start = end
+
+
+def entries_in(states: Iterable[Sequence[RawSection]], groups: range) -> int:
+    """How many entries of ``groups`` are in sections; those replaced by later ones count too."""
+    return sum(
+        count
+        for sections in states
+        for section in sections
+        for block in section.blocks
+        for group, count in block.groups
+        if group in groups and not block.removed
+    )
 
 
 def iterate(snapshot: KeyedSnapshot, files: SavedFiles, groups: range) -> Iterator[StateBlock]:

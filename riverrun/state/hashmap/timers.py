@@ -182,6 +182,29 @@ class HashMapTimerQueue(TimerQueue):
             put(time, key, namespace)
         self._changed = changed
 
+    def shed(self, most: int) -> tuple[int, list[_Change]]:
+        """Remove the latest timers, whole times of them, until at most ``most`` are left.
+
+        Returns:
+            A time that none of those left is after, and those removed, all of later times.
+        """
+        kept, shed = 0, list[_Change]()
+        times = sorted(self._buckets)
+        horizon = times[0] - 1
+        for time in times:
+            bucket = self._buckets[time]
+            timers = [bucket] if isinstance(bucket, tuple) else list(bucket)
+            if not shed and kept + len(timers) <= most:
+                kept += len(timers)
+                horizon = time
+                continue
+            del self._buckets[time]
+            shed += [(time, timer) for timer in timers]
+        self._count = kept
+        self._heap = list(self._buckets)
+        heapify(self._heap)
+        return horizon, shed
+
     def clear(self) -> None:
         """Forget everything."""
         self._buckets.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 from riverrun.api.state import (
     AggregatingStateDescriptor,
@@ -16,8 +16,11 @@ from riverrun.api.state import (
     State,
     StateDescriptor,
 )
+from riverrun.core import options
 from riverrun.protocol.snapshots import KeyedSnapshot, StateKind
 from riverrun.state.backend import NO_KEY, BackendSettings, KeyedStateBackend, StateRefused
+from riverrun.state.hashmap.reader import entries_in
+from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.rocksdb.cache import CacheBudget, CachedTable, Surroundings
 from riverrun.state.rocksdb.catalog import Catalog, SnapshotFacts
 from riverrun.state.rocksdb.claim import Claims
@@ -30,6 +33,7 @@ from riverrun.state.rocksdb.rows import LAYOUT_VERSION, RowFormat
 from riverrun.state.rocksdb.scan import visible_addresses
 from riverrun.state.rocksdb.store import Store, remove_folder
 from riverrun.state.rocksdb.sweep import RowSweeper
+from riverrun.state.rocksdb.timers import RocksDBTimerQueue
 from riverrun.state.rocksdb.uploads import Uploads
 from riverrun.state.rocksdb.value_states import (
     RocksDBAggregatingState,
@@ -37,9 +41,13 @@ from riverrun.state.rocksdb.value_states import (
     RocksDBValueState,
 )
 from riverrun.state.schema import MAPS, StateSchema, schema_from, schema_of
+from riverrun.state.timers import timers_schema
 from riverrun.state.ttl import with_ttl
 from riverrun.state.ttl_rules import TtlRules
 from riverrun.storage.snapshot_files import SavedFiles
+
+_TIMERS_SHARE: Final = 32
+"""The part of the memory that timers of one clock may take: one of so many."""
 
 
 class RocksDBBackend(KeyedStateBackend):
@@ -58,6 +66,9 @@ class RocksDBBackend(KeyedStateBackend):
         self._tables: dict[str, CachedTable] = {}
         self._states: dict[str, State] = {}
         self._ttl: dict[str, TtlRules] = {}
+        self._timers: dict[str, RocksDBTimerQueue] = {}
+        self._near_timers: dict[str, list[RawSection]] = {}
+        """Restored timers that were in memory and that nobody asked for yet."""
         self._uploads = Uploads()
         self._links = count(1)
 
@@ -77,6 +88,22 @@ class RocksDBBackend(KeyedStateBackend):
             state = with_ttl(descriptor, state, rules, self._sweep(descriptor, table, rules))
         self._states[descriptor.name] = state
         return state
+
+    def timers(self, name: str) -> RocksDBTimerQueue:
+        queue = self._timers.get(name)
+        if queue is None:
+            settings = self._settings
+            schema = timers_schema(name, settings.key_type)
+            claims = Claims(settings, self._store, self._catalog)
+            rows, stored = claims.claim(schema)
+            on_disk = options.ROCKSDB_TIMERS.get(settings.options) == "rocksdb"
+            room = settings.memory_bytes // _TIMERS_SHARE if on_disk else None
+            queue = RocksDBTimerQueue(rows, self._store, self._groups, room, stored=stored)
+            for section in self._near_timers.pop(name, ()):
+                for addresses in claims.near_timers(section, schema):
+                    queue.load(addresses)
+            self._timers[name] = queue
+        return queue
 
     def keys(self, name: str) -> Iterator[Any]:
         table = self._tables.get(name)
@@ -101,12 +128,14 @@ class RocksDBBackend(KeyedStateBackend):
         restore = Restore(self._settings, self._store, files)
         restore.run(snapshots)
         self._catalog = restore.catalog
+        self._near_timers = restore.timers
         if owned and restore.base is not None:
             self._uploads.restored(restore.base.parts)
 
     def freeze(self, checkpoint: int) -> FrozenRocksDB:
         for table in self._tables.values():
             table.flush()
+        near = [queue.freeze() for queue in self._timers.values()]
         folder = None
         if not self._store.is_empty:
             folder = self._settings.folder / "snapshots" / f"{checkpoint}-{next(self._links)}"
@@ -125,6 +154,8 @@ class RocksDBBackend(KeyedStateBackend):
             states=self._catalog.metas(),
             facts=facts,
             uploads=self._uploads,
+            timers=near,
+            unclaimed=[one for sections in self._near_timers.values() for one in sections],
         )
 
     def checkpoint_completed(self, checkpoint: int) -> None:
@@ -134,12 +165,17 @@ class RocksDBBackend(KeyedStateBackend):
         self._uploads.aborted(checkpoint)
 
     def entry_count(self) -> int:
-        return self._store.row_count() + sum(len(table.dirty) for table in self._tables.values())
+        dirty = sum(len(table.dirty) for table in self._tables.values())
+        near = sum(queue.in_memory for queue in self._timers.values())
+        waiting = entries_in(self._near_timers.values(), self._groups)
+        return self._store.row_count() + dirty + near + waiting
 
     def close(self) -> None:
         for table in self._tables.values():
             table.cache.clear()
             table.dirty.clear()
+        for queue in self._timers.values():
+            queue.clear()
         self._store.close()
         remove_folder(self._settings.folder)
 

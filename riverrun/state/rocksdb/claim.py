@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from riverrun.state.backend import BackendSettings
+from riverrun.state.backend import BackendSettings, groups_of
+from riverrun.state.hashmap.reader import replay
+from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.migration import Migration, plan_migration
 from riverrun.state.rocksdb.catalog import Catalog
 from riverrun.state.rocksdb.rows import RowFormat, state_prefix
 from riverrun.state.rocksdb.store import Store
 from riverrun.state.schema import StateSchema, schema_from
+from riverrun.state.serializers import EntrySerializer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,15 @@ class Claims:
                 self.catalog.forget(number)
         self.catalog.assign(target.number, schema.meta)
         return target, not self.store.is_empty
+
+    def near_timers(self, section: RawSection, schema: StateSchema) -> Iterator[list[Any]]:
+        """Addresses of timers that were in memory, in the form of ``schema``."""
+        settings = self.settings
+        written = schema_from(section.meta)
+        migration = plan_migration(written, schema, settings.operator, settings.clock.now())
+        serializer = EntrySerializer(written, settings.operator)
+        for _, addresses, _ in replay(section, serializer, groups_of(settings)):
+            yield addresses if migration is None else list(map(migration.address, addresses))
 
     def _format(self, schema: StateSchema, number: int) -> RowFormat:
         return RowFormat(schema, number, self.settings.max_parallelism, self.settings.operator)

@@ -1,8 +1,11 @@
-"""A snapshot: a folder of hard links, of which the background part uploads what the store lacks."""
+"""A snapshot: a folder of hard links, of which the background part uploads what the store lacks.
+
+Timers that were in memory come in a file of their own, in the format of the hashmap backend.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +14,9 @@ import msgspec
 
 from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
 from riverrun.state.backend import BackendSettings
+from riverrun.state.hashmap.frozen import file_of
+from riverrun.state.hashmap.snapshot_file import RawSection
+from riverrun.state.hashmap.timers import FrozenTimers
 from riverrun.state.rocksdb.catalog import NAME, SnapshotFacts
 from riverrun.state.rocksdb.store import remove_folder
 from riverrun.state.rocksdb.uploads import Uploads
@@ -18,6 +24,8 @@ from riverrun.storage.snapshot_files import SnapshotFiles
 from riverrun.storage.storage import StorageError
 
 TABLE: Final = ".sst"
+TIMERS: Final = "TIMERS"
+"""The name of the part with the timers that were in memory."""
 _NEEDED: Final = ("MANIFEST-", "CURRENT", "OPTIONS-")
 
 
@@ -32,10 +40,13 @@ class FrozenRocksDB:
     states: tuple[StateMeta, ...]
     facts: SnapshotFacts
     uploads: Uploads
+    timers: Sequence[FrozenTimers]
+    unclaimed: Sequence[RawSection]
+    """Restored timers that were in memory and that nobody asked for."""
 
     def write(self, files: SnapshotFiles) -> KeyedSnapshot:
         """Upload the files that no completed checkpoint has."""
-        parts = tuple(self._parts(files))
+        parts = (*self._parts(files), *self._timers(files))
         self.uploads.wrote(self.checkpoint, parts)
         self.discard()
         return KeyedSnapshot(
@@ -49,7 +60,9 @@ class FrozenRocksDB:
         )
 
     def discard(self) -> None:
-        """Remove the links."""
+        """Remove the links, and share no timers any more."""
+        for frozen in self.timers:
+            frozen.thaw()
         if self.folder is not None:
             remove_folder(self.folder)
 
@@ -65,6 +78,11 @@ class FrozenRocksDB:
                 yield known
             else:
                 yield KeyedPart(path.name, files.upload(path, shared=shared), shared)
+
+    def _timers(self, files: SnapshotFiles) -> Iterator[KeyedPart]:
+        file = file_of(self.timers, self.unclaimed, self.settings)
+        if not file.is_empty:
+            yield KeyedPart(TIMERS, files.put(file.finish(), shared=False), shared=False)
 
     def _files(self) -> list[Path]:
         """The files that make a database, the tables first."""

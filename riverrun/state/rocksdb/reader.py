@@ -5,15 +5,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Final
 
-from riverrun.protocol.snapshots import KeyedSnapshot
+import msgspec
+
+from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot
+from riverrun.state.hashmap import reader as hashmap
 from riverrun.state.interchange import StateBlock
 from riverrun.state.rocksdb.catalog import facts_of
 from riverrun.state.rocksdb.database import Database
-from riverrun.state.rocksdb.frozen import TABLE
+from riverrun.state.rocksdb.frozen import TABLE, TIMERS
 from riverrun.state.rocksdb.rows import Row, RowFormat, address_prefix, state_prefix
 from riverrun.state.rocksdb.tuning import reading_options
 from riverrun.state.schema import schema_from
@@ -25,11 +28,22 @@ _BLOCK: Final = 1000
 """Rows of a block at most."""
 
 
+def rows_of(snapshot: KeyedSnapshot) -> tuple[KeyedPart, ...]:
+    """The files of the snapshot's database."""
+    return tuple(part for part in snapshot.parts if part.name != TIMERS)
+
+
+def near_timers(snapshot: KeyedSnapshot) -> KeyedSnapshot:
+    """The timers that were in memory, which are in a file as the hashmap backend writes them."""
+    parts = tuple(part for part in snapshot.parts if part.name == TIMERS)
+    return msgspec.structs.replace(snapshot, parts=parts)
+
+
 def fetch_database(snapshot: KeyedSnapshot, files: SavedFiles, folder: Path) -> None:
     """Put the files of a snapshot into a folder, which is made."""
     try:
         folder.mkdir(parents=True)
-        for part in snapshot.parts:
+        for part in rows_of(snapshot):
             target = folder / part.name
             if target.suffix == TABLE:
                 files.fetch(part.blob, target)
@@ -76,7 +90,10 @@ def iterate(snapshot: KeyedSnapshot, files: SavedFiles, groups: range) -> Iterat
     wanted = range(
         max(groups.start, snapshot.first_group), min(groups.stop, snapshot.last_group + 1)
     )
-    if not snapshot.parts or not wanted:
+    if not wanted:
+        return
+    yield from hashmap.iterate(near_timers(snapshot), files, wanted)
+    if not rows_of(snapshot):
         return
     facts = facts_of(snapshot)
     with fetched(snapshot, files, Path(tempfile.gettempdir())) as database:
@@ -97,6 +114,10 @@ def _entries(database: Database, rows: RowFormat, group: int) -> Iterator[list[t
     """Addresses with their stored values, in blocks; one with a part of a large map stands alone."""
     block: list[tuple[Any, Any]] = []
     scan = database.scan(state_prefix(group, rows.number))
+    if rows.is_timers:
+        while block := [(rows.row(*row).address, True) for row in islice(scan, _BLOCK)]:
+            yield block
+        return
     for _, same in groupby(scan, key=lambda row: address_prefix(row[0])):
         found = (rows.row(*row) for row in same)
         if rows.is_list:

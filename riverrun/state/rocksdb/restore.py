@@ -13,6 +13,8 @@ from typing import Any
 
 from riverrun.protocol.snapshots import KeyedSnapshot
 from riverrun.state.backend import BackendSettings
+from riverrun.state.hashmap.reader import raw_sections
+from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.interchange import StateBlock, iterate
 from riverrun.state.rocksdb.catalog import (
     NAME,
@@ -21,7 +23,13 @@ from riverrun.state.rocksdb.catalog import (
     facts_of,
     require_same_groups,
 )
-from riverrun.state.rocksdb.reader import fetch_database, fetched, named_in_store
+from riverrun.state.rocksdb.reader import (
+    fetch_database,
+    fetched,
+    named_in_store,
+    near_timers,
+    rows_of,
+)
 from riverrun.state.rocksdb.rows import RowFormat, group_prefix, renumbered, state_number
 from riverrun.state.rocksdb.store import Store
 from riverrun.state.schema import schema_from
@@ -39,6 +47,8 @@ class Restore:
         self.catalog = Catalog()
         self.base: KeyedSnapshot | None = None
         """The snapshot whose files the database began with."""
+        self.timers: dict[str, list[RawSection]] = {}
+        """Of each name, timers that were in memory."""
 
     def run(self, snapshots: Sequence[KeyedSnapshot]) -> None:
         """Take over the key groups of the settings out of ``snapshots``."""
@@ -46,7 +56,8 @@ class Restore:
         own = [snapshot for snapshot in snapshots if snapshot.backend == NAME]
         for snapshot in own:
             require_same_groups(snapshot, settings.max_parallelism, settings.operator)
-        rows = [snapshot for snapshot in own if snapshot.parts and self._wanted(snapshot)]
+            self._keep_timers(snapshot)
+        rows = [snapshot for snapshot in own if rows_of(snapshot) and self._wanted(snapshot)]
         self.base = max(rows, key=lambda snapshot: snapshot.full_bytes, default=None)
         if self.base is not None:
             self._open(self.base)
@@ -66,6 +77,10 @@ class Restore:
     def _wanted(self, snapshot: KeyedSnapshot) -> range:
         first = max(snapshot.first_group, self._settings.first_group)
         return range(first, min(snapshot.last_group, self._settings.last_group) + 1)
+
+    def _keep_timers(self, snapshot: KeyedSnapshot) -> None:
+        for section in raw_sections(near_timers(snapshot), self._files, self._groups):
+            self.timers.setdefault(section.meta.name, []).append(section)
 
     def _open(self, base: KeyedSnapshot) -> None:
         store, settings = self._store, self._settings

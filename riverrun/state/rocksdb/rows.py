@@ -7,6 +7,9 @@
     namespace = the same; length 0 in a state without namespaces
     rest      = of maps: the bytes of the map key; of lists: number of the piece, uint64; else nothing
 
+The rows of timers have their time, an int64 with its sign turned over, between state and key, so that
+they stand in the order of time in each group; and they have no payload.
+
     row value = kept time payload
     kept      = one byte: 1 key, 2 namespace, 4 map key; those whose bytes say only what they equal
                 follow, each with its length, as `riverrun.state.rocksdb.values` encodes it
@@ -43,6 +46,8 @@ _PLACE: Final = struct.Struct(">HHI")
 _LENGTH: Final = struct.Struct(">I")
 _PIECE: Final = struct.Struct(">Q")
 _TIME: Final = struct.Struct(">q")
+_TIMER: Final = struct.Struct(">HHQI")
+_EARLIEST: Final = -(1 << 63)
 _KEY, _NAMESPACE, _MAP_KEY = 1, 2, 4
 _FLAGS: Final = [bytes((flags,)) for flags in range(8)]
 _NO_NAMESPACE: Final = _LENGTH.pack(0)
@@ -84,6 +89,16 @@ def state_number(row_key: bytes) -> int:
     return int.from_bytes(row_key[2:4], "big")
 
 
+def timer_time(row_key: bytes) -> int:
+    """The time of a row of timers."""
+    return int(_TIMER.unpack_from(row_key)[2]) + _EARLIEST
+
+
+def timers_from(group: int, number: int, time: int) -> bytes:
+    """What stands before all timers of a group from ``time`` on."""
+    return _TIMER.pack(group, number, time - _EARLIEST, 0)[:-4]
+
+
 def renumbered(row_key: bytes, number: int) -> bytes:
     """The key of the same row in a database where its state has another number."""
     return row_key[:2] + number.to_bytes(2, "big") + row_key[4:]
@@ -98,6 +113,7 @@ class RowFormat:
         self.number = number
         self.is_map = meta.kind in MAPS
         self.is_list = meta.kind is StateKind.LIST
+        self.is_timers = meta.kind is StateKind.TIMERS
         self._max_parallelism = max_parallelism
         self._owner = owner
         self._namespaced = meta.namespaced
@@ -126,12 +142,18 @@ class RowFormat:
             prefix = _PLACE.pack(group, self.number, len(data)) + data + _NO_NAMESPACE
             return Place(prefix, b"", 0) if exact else Place(prefix, self._kept_key(address), _KEY)
         key, namespace = address
+        time = 0
+        if self.is_timers:
+            time, namespace = namespace
         data, exact = encode(key)
         flags, kept = (0, b"") if exact else (_KEY, self._kept_key(key))
         named, exact = encode(namespace)
         if not exact:
             flags, kept = flags | _NAMESPACE, kept + _sized(self._any.encode(namespace))
-        head = _PLACE.pack(group, self.number, len(data))
+        if self.is_timers:
+            head = _TIMER.pack(group, self.number, time - _EARLIEST, len(data))
+        else:
+            head = _PLACE.pack(group, self.number, len(data))
         return Place(b"".join((head, data, _LENGTH.pack(len(named)), named)), kept, flags)
 
     def map_row(self, place: Place, map_key: Any) -> bytes:
@@ -195,6 +217,8 @@ class RowFormat:
 
     def stored_of(self, payload: bytes) -> Any:
         """The stored value of a payload."""
+        if self.is_timers:
+            return True
         if not self._ttl:
             return self._values.decode(payload)
         return self._values.decode(payload[_TIME.size :]), _TIME.unpack_from(payload)[0]
@@ -217,6 +241,9 @@ class RowFormat:
 
     def row(self, row_key: bytes, row_value: bytes) -> Row:
         """What a row of this state is."""
+        time = 0
+        if self.is_timers:
+            time, row_key = timer_time(row_key), row_key[:4] + row_key[12:]
         _, _, size = _PLACE.unpack_from(row_key)
         key_end = _PLACE.size + size
         rest_at = key_end + 4 + _LENGTH.unpack_from(row_key, key_end)[0]
@@ -226,7 +253,8 @@ class RowFormat:
         address = key
         if self._namespaced:
             named = row_key[key_end + 4 : rest_at]
-            address = (key, self._part(kept, _NAMESPACE, self._any, named))
+            namespace = self._part(kept, _NAMESPACE, self._any, named)
+            address = (key, (time, namespace) if self.is_timers else namespace)
         map_key = self._part(kept, _MAP_KEY, self._map_keys, rest) if self.is_map else None
         return Row(address, rest, map_key, row_value[at:])
 
@@ -247,6 +275,8 @@ class RowFormat:
             return _sized(self._any.encode(key))
 
     def _payload(self, stored: Any) -> bytes:
+        if self.is_timers:
+            return b""
         value, time = stored if self._ttl else (stored, 0)
         try:
             data = self._values.encode(value)

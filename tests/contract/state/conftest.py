@@ -104,6 +104,7 @@ class Workshop:
     clock: ManualClock = field(default_factory=lambda: ManualClock(1_000_000))
     files: MemoryFiles = field(default_factory=MemoryFiles)
     made: list[KeyedStateBackend] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
 
     def backend(
         self,
@@ -128,6 +129,7 @@ class Workshop:
                 key_type=key_type,
                 incremental=incremental,
                 memory_bytes=16 << 20,
+                options=self.options,
             ),
         )
         self.made.append(backend)

@@ -1,0 +1,116 @@
+"""Process functions with a current key: state, timers, side outputs and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from riverrun.api.process_functions import KeyedProcessFunction
+from riverrun.api.resolve import key_callable
+from riverrun.api.timer_service import TimeDomain, TimerService
+from riverrun.graph.specs import KeyedProcessSpec
+from riverrun.runtime.operators.function_operators import FunctionOperator
+from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.process import Gathered, is_tagged
+from riverrun.runtime.operators.timer_calls import TimerCalls
+from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
+from riverrun.state.backend import NO_KEY, KeyedStateBackend
+
+
+class _Context(KeyedProcessFunction.OnTimerContext):
+    """The record or timer in hand; one object per operator, moved on from one to the next."""
+
+    __slots__ = ("_backend", "_timers", "domain", "time")
+
+    def __init__(self, timers: KeyedTimers, backend: KeyedStateBackend) -> None:
+        self._timers = timers
+        self._backend = backend
+        self.time: int | None = None
+        self.domain = TimeDomain.EVENT_TIME
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+    def timestamp(self) -> int | None:
+        return self.time
+
+    def time_domain(self) -> TimeDomain:
+        return self.domain
+
+    def get_current_key(self) -> Any:
+        return self._backend.key
+
+
+class KeyedProcessOperator(FunctionOperator):
+    """Calls ``process_element`` per record, ``on_timer`` per timer, and sorts what they yield."""
+
+    def __init__(self, spec: KeyedProcessSpec) -> None:
+        super().__init__(spec.fn)
+        self._process: Callable[[Any, Any], Any] = spec.fn.process_element
+        self._on_timer: Callable[[int, Any], Any] = spec.fn.on_timer
+
+    def open(self, context: OperatorContext) -> None:
+        assert context.key_selector is not None  # noqa: S101  (the spec is for keyed streams)
+        self._key_of = key_callable(context.key_selector)
+        self._keyed = context.states.keyed
+        super().open(context)
+        self._timers = KeyedTimers(context.clock, self._keyed, USER_TIMERS)
+        self._context = _Context(self._timers, self._keyed)
+        self._side_output = context.side_output
+        self._calls = TimerCalls(
+            self._timers, self._keyed, self._on_timer, self._context, context.side_output
+        )
+
+    def advance(self, watermark: int, emit: Emit) -> None:
+        self._calls.advance(watermark, emit)
+
+    def due_at(self) -> int | None:
+        return self._timers.due_at()
+
+    def run_due(self, now: int, emit: Emit) -> None:
+        self._calls.run_due(now, emit)
+
+    def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
+        gathered = Gathered(timed=timestamps is not None)
+        if timestamps is None:
+            self._process_plain(values, gathered)
+        else:
+            self._process_timed(values, timestamps, gathered)
+        self._keyed.key = NO_KEY
+        self._keyed.records_passed(len(values))
+        gathered.emit(emit, self._side_output)
+
+    def _process_plain(self, values: list[Any], gathered: Gathered) -> None:
+        """One of the two loops that most stateful jobs spend their time in."""
+        context, process, add = self._context, self._process, gathered.add_side
+        backend, key_of = self._keyed, self._key_of
+        append = gathered.main[0].append
+        for value in values:
+            backend.key = key_of(value)
+            made = process(value, context)
+            if made is None:
+                continue
+            for item in made:
+                if type(item) is tuple and is_tagged(item):
+                    add(item, None)
+                else:
+                    append(item)
+
+    def _process_timed(self, values: list[Any], timestamps: list[int], gathered: Gathered) -> None:
+        """The other one."""
+        context, process, add = self._context, self._process, gathered.add_side
+        backend, key_of = self._keyed, self._key_of
+        append, append_time = gathered.main[0].append, gathered.main[1].append
+        for value, time in zip(values, timestamps, strict=True):
+            backend.key = key_of(value)
+            context.time = time
+            made = process(value, context)
+            if made is None:
+                continue
+            for item in made:
+                if type(item) is tuple and is_tagged(item):
+                    add(item, time)
+                else:
+                    append(item)
+                    append_time(time)
+        context.time = None
