@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from riverrun.api.runtime_context import DetachedRuntimeContext, RuntimeContext
 from riverrun.core.clock import Clock
@@ -110,6 +110,9 @@ class SourceReader(ABC, Generic[T]):
 
 class Source(ABC, Generic[T]):
     """Describes where records come from; picklable, holds no connection."""
+
+    gives_columns: ClassVar[bool] = False
+    """Whether readers give a ColumnRun where others give a list; runs may be longer then."""
 
     @abstractmethod
     def create_splits(self, parallelism: int) -> list[Any]:

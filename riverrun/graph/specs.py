@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from riverrun.api.columns import Column
 from riverrun.api.evictor import Evictor
 from riverrun.api.functions import (
     AggregateFunction,
@@ -39,6 +40,13 @@ from riverrun.api.state import MapStateDescriptor
 from riverrun.api.trigger import Trigger
 from riverrun.api.watermark_strategy import WatermarkStrategy
 from riverrun.api.window_assigner import WindowAssigner
+from riverrun.graph.column_specs import (
+    ColumnAggregateSpec,
+    ColumnSpec,
+    ColumnWindowSpec,
+    FilterBatchesSpec,
+    MapBatchesSpec,
+)
 
 Callable1: TypeAlias = Callable[[Any], Any]
 Callable2: TypeAlias = Callable[[Any, Any], Any]
@@ -235,4 +243,16 @@ OperatorSpec: TypeAlias = (
     | AsyncWaitSpec
     | WindowSpec
     | SinkSpec
+    | ColumnSpec
 )
+
+
+def takes_columns(spec: OperatorSpec) -> bool:
+    """Whether the operator works on columns, so that its input should be encoded as such."""
+    match spec:
+        case MapBatchesSpec() | FilterBatchesSpec() | ColumnAggregateSpec() | ColumnWindowSpec():
+            return True
+        case TimestampsAndWatermarksSpec(strategy):
+            return isinstance(strategy.timestamp_assigner, Column)
+        case _:
+            return False

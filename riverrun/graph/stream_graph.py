@@ -8,8 +8,16 @@ from functools import cached_property
 from typing import Any, Final
 
 from riverrun.core.errors import ProgramError
+from riverrun.graph.column_specs import FilterBatchesSpec
 from riverrun.graph.partitioning import Forward, Partitioning, Rebalance
-from riverrun.graph.specs import FilterSpec, OperatorSpec, ReduceSpec, SinkSpec, SourceSpec
+from riverrun.graph.specs import (
+    FilterSpec,
+    OperatorSpec,
+    ReduceSpec,
+    SinkSpec,
+    SourceSpec,
+    takes_columns,
+)
 from riverrun.graph.transformations import Chaining, Transformation
 from riverrun.graph.upstream import Feed, feeds_of, in_program_order
 from riverrun.serde.runs import columns_pay
@@ -190,7 +198,7 @@ def _node(
 
 def _inherits_declared(transformation: Transformation, inputs: Sequence[StreamNode]) -> bool:
     """Whether the operator passes records of a declared type on as they are, or as others of that type."""
-    return isinstance(transformation.spec, FilterSpec | ReduceSpec) and any(
+    return isinstance(transformation.spec, FilterSpec | ReduceSpec | FilterBatchesSpec) and any(
         node.type_declared for node in inputs
     )
 
@@ -268,8 +276,13 @@ def _edge(feed: Feed, source: StreamNode, target: StreamNode) -> StreamEdge:
         partitioning=partitioning,
         tag=feed.tag,
         input_index=feed.input_index,
-        type_info=source.wire_type if feed.tag is None else feed.side_type,
+        type_info=_edge_type(source, target) if feed.tag is None else feed.side_type,
     )
+
+
+def _edge_type(source: StreamNode, target: StreamNode) -> TypeInformation | None:
+    # What works on columns needs them whatever they cost; it declared the type that it reads.
+    return source.output_type if takes_columns(target.spec) else source.wire_type
 
 
 def _refuse_shared_uids(transformations: Sequence[Transformation]) -> None:

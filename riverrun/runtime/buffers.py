@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+import pyarrow as pa
+
 from riverrun.protocol.frames import FrameHeader, encode_frame, encode_records
 from riverrun.runtime.failures import OperatorFailed
+from riverrun.serde.columns import ColumnRun, Indices, TimeColumn
 from riverrun.serde.runs import RunCodec
 
 _FIRST_LIMIT: Final = 256
 _MOST_RECORDS: Final = 2_048
 """Records of one run: encoded while they are still in the CPU's caches. A frame holds many runs."""
+_MOST_BYTES: Final = 192 << 10
+"""Bytes of one run of columns, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +55,21 @@ class ChannelBuffer:
     ``values`` is the run in hand and stays the same list for the life of the buffer: partitioners keep
     its ``append``. ``limit`` is how many records make a full run; it follows the size that records turn
     out to have. A frame is full when its sealed runs have the frame size.
+
+    Columns wait beside them, whole, and are put together when they are sealed; a buffer holds either
+    records or columns.
     """
 
     __slots__ = (
         "_codec",
+        "_column_times",
+        "_columns",
         "_frame_bytes",
         "_operator",
         "_sealed",
         "_sealed_bytes",
         "channels",
+        "column_count",
         "limit",
         "owes_filler",
         "timestamps",
@@ -77,19 +89,37 @@ class ChannelBuffer:
         self._frame_bytes = frame_bytes
         self._sealed: list[bytes | memoryview] = []
         self._sealed_bytes = 0
+        self._columns: list[ColumnRun] = []
+        self._column_times: list[Indices] = []
+        self.column_count = 0
+        """Records that wait as columns."""
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to send."""
-        return not self.values and not self._sealed
+        return not self.values and not self._columns and not self._sealed
 
     @property
     def full(self) -> bool:
         """Whether the sealed runs make a frame."""
         return self._sealed_bytes >= self._frame_bytes
 
+    @property
+    def count(self) -> int:
+        """How many records wait to be sealed."""
+        return len(self.values) + self.column_count
+
+    def add_columns(self, run: ColumnRun, times: Indices | None) -> None:
+        """Add a run of columns; there must be no records waiting, nor columns of another kind."""
+        self._columns.append(run)
+        self.column_count += len(run)
+        if times is not None:
+            self._column_times.append(times)
+
     def seal(self) -> None:
         """End the run in hand, so that a control element may follow it."""
+        if self._columns:
+            self._seal_columns()
         values = self.values
         if not values:
             return
@@ -104,6 +134,22 @@ class ChannelBuffer:
         self.limit = max(1, min(_MOST_RECORDS, self._frame_bytes * count // max(1, len(run))))
         values.clear()
         self.timestamps.clear()
+
+    def _seal_columns(self) -> None:
+        runs, times, count = self._columns, self._column_times, self.column_count
+        self._columns, self._column_times, self.column_count = [], [], 0
+        layout = runs[0].layout
+        batch = runs[0].batch if len(runs) == 1 else pa.concat_batches([run.batch for run in runs])
+        stamps = None if not times else times[0] if len(times) == 1 else np.concatenate(times)
+        # Pieces of a few frames: what is in flight should stay small, and so should a turn.
+        piece = min(count, max(1, _MOST_BYTES * count // max(1, batch.nbytes)))
+        for start in range(0, count, piece):
+            part = ColumnRun(layout, batch.slice(start, piece))
+            cut = None if stamps is None else TimeColumn(stamps[start : start + piece])
+            run = self._codec.encode(part)
+            self._sealed += encode_records(self._codec.tag, len(part), run, cut)
+            self._sealed_bytes += len(run)
+        self.limit = piece
 
     def control(self, element: bytes) -> None:
         """Add an encoded control element after everything so far."""

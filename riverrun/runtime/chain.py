@@ -34,6 +34,7 @@ from riverrun.runtime.operators.sink import SinkOperator
 from riverrun.runtime.operators.table import build
 from riverrun.runtime.output import EdgeOutput
 from riverrun.serde.check import checker_for
+from riverrun.serde.columns import ColumnRun, layout_of, plain_rows, plain_times
 
 _LATENCY_WINDOW: Final = 1024
 _FRAMES_PER_LINK: Final = 8
@@ -86,6 +87,7 @@ class Link:
         self.operator: Operator | None = (
             None if isinstance(described.spec, SourceSpec) else build(described.spec)
         )
+        self.takes_columns = self.operator is not None and self.operator.takes_columns
         self.main: list[Emit] = []
         self.sides: dict[str, list[Emit]] = {}
         self.edges: list[EdgeOutput] = []
@@ -102,18 +104,25 @@ class Link:
             if described.output_type is not None and described.enforce_type
             else None
         )
+        self._checked_layout = None
+        if self._check is not None and described.output_type is not None:
+            # Columns of the declared type need no look at their values.
+            self._checked_layout = layout_of(described.output_type)
         self._opened = False
 
     def accept_second(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Take a run of the second input through this operator and all that follow it."""
         self.records_in.inc(len(values))
-        self._guard(lambda op: op.process_second(values, timestamps, self.emit))
+        rows, times = plain_rows(values), plain_times(timestamps)
+        self._guard(lambda op: op.process_second(rows, times, self.emit))
 
     def accept(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Take a run through this operator and all that follow it."""
         self.records_in.inc(len(values))
         operator = self.operator
         assert operator is not None  # noqa: S101  (a source has no input)
+        if not self.takes_columns:
+            values, timestamps = plain_rows(values), plain_times(timestamps)
         try:
             operator.process(values, timestamps, self.emit)
         except OperatorFailed:
@@ -124,7 +133,9 @@ class Link:
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send a run of this operator's main output on."""
         self.records_out.inc(len(values))
-        if self._check is not None:
+        if self._check is not None and not (
+            isinstance(values, ColumnRun) and values.layout is self._checked_layout
+        ):
             try:
                 self._check(values)
             except TypeError as error:

@@ -16,9 +16,11 @@ from riverrun.graph.partitioning import Broadcast, Forward, Global
 from riverrun.protocol.elements import Element
 from riverrun.protocol.frames import FILLER, encode_control
 from riverrun.runtime.buffers import Channel, ChannelBuffer, Producer
+from riverrun.runtime.column_partitioners import column_spread
 from riverrun.runtime.failures import OperatorFailed, operator_failed
 from riverrun.runtime.partitioners import spread
-from riverrun.serde.runs import codec_for
+from riverrun.serde.columns import ColumnRun, plain_rows, plain_times, time_array
+from riverrun.serde.runs import ArrowRunCodec, codec_for
 from riverrun.serde.stable_hash import KeyHashError
 
 _BUSY_STRETCH: Final = 5
@@ -64,6 +66,13 @@ class EdgeOutput:
             ChannelBuffer(group, codec, frame_bytes, producer.operator) for group in groups
         ]
         self._spread = spread(edge, self._buffers, rng)
+        self._spread_columns = column_spread(edge, self._buffers, rng)
+        self._column_layout = (
+            codec.layout
+            if isinstance(codec, ArrowRunCodec) and self._spread_columns is not None
+            else None
+        )
+        self._holds_columns = False
         self._name = f"key selector or partitioner of {edge.target_name or 'an edge'}"
         self._runs_user_code = not isinstance(edge.partitioning, Forward | Broadcast | Global)
         self._timeout = edge.buffer_timeout_ms
@@ -79,12 +88,19 @@ class EdgeOutput:
             for buffer in self._buffers:
                 buffer.seal()
             self._timed = timed
+        columns = self._column_layout is not None and (
+            isinstance(values, ColumnRun) and values.layout is self._column_layout
+        )
+        if columns is not self._holds_columns:
+            for buffer in self._buffers:
+                buffer.seal()
+            self._holds_columns = columns
         if self._runs_user_code:
             self._spread_user(values, timestamps)
         else:
-            self._spread(values, timestamps)
+            self._spread_any(values, timestamps)
         for buffer in self._buffers:
-            if len(buffer.values) >= buffer.limit:
+            if buffer.count >= buffer.limit:
                 buffer.seal()
                 if buffer.full:
                     self._send(buffer, filler=False)
@@ -126,7 +142,7 @@ class EdgeOutput:
     @property
     def buffered(self) -> int:
         """How many records wait in the buffers."""
-        return sum(len(buffer.values) for buffer in self._buffers)
+        return sum(buffer.count for buffer in self._buffers)
 
     def _send(self, buffer: ChannelBuffer, *, filler: bool) -> None:
         frames = buffer.take()
@@ -140,9 +156,16 @@ class EdgeOutput:
         self._outbox.frames += [(channel.target, FILLER) for channel in buffer.channels]
         buffer.owes_filler = False
 
+    def _spread_any(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if self._holds_columns:
+            assert isinstance(values, ColumnRun) and self._spread_columns is not None  # noqa: S101, PT018
+            self._spread_columns(values, None if timestamps is None else time_array(timestamps))
+        else:
+            self._spread(plain_rows(values), plain_times(timestamps))
+
     def _spread_user(self, values: list[Any], timestamps: list[int] | None) -> None:
         try:
-            self._spread(values, timestamps)
+            self._spread_any(values, timestamps)
         except OperatorFailed:
             raise
         except TypeError as error:

@@ -11,6 +11,8 @@ from riverrun.core.time import to_millis
 from riverrun.runtime.pacing import LARGEST
 
 _MB: Final = 1 << 20
+_COLUMNS_LONGER: Final = 16
+"""So many times as long are runs of columns: their cost per record is small beside that per run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,10 @@ class TaskSettings:
     """Whether a task that takes checkpoints waits for one after the end of its input."""
     longest_run: int = LARGEST
     """How many records a task takes in hand at once, at most."""
+
+    def longest_run_of(self, *, columns: bool) -> int:
+        """How many records a task takes in hand at once: more, if it works on columns."""
+        return self.longest_run * (_COLUMNS_LONGER if columns else 1)
 
     @staticmethod
     def of(config: Mapping[str, str], *, seed: int | None = None) -> TaskSettings:

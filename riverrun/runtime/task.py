@@ -86,6 +86,7 @@ class Task:
             deployment.attempt,
             memory_bytes=settings.alignment_bytes,
             open_spill=resources.open_spill,
+            columns=self._chain.head.takes_columns,
         )
         self._checkpoints = TaskCheckpoints(
             deployment, self._chain, self._inputs, self._outputs, clock
@@ -97,7 +98,7 @@ class Task:
         )
         self._source = self._build_source()
         self._accept = (self._chain.head.accept, self._chain.head.accept_second)
-        self._pacer = Pacer(settings.longest_run)
+        self._pacer = Pacer(settings.longest_run_of(columns=self._works_on_columns()))
         self._standing_since: float | None = None
         self._busy = False
         self._ending = False
@@ -413,6 +414,12 @@ class Task:
             watermark_interval_ms=self._settings.watermark_interval_ms,
             metrics=MetricGroup(metrics),
         )
+
+    def _works_on_columns(self) -> bool:
+        spec = self.deployment.operators[0].spec
+        if isinstance(spec, SourceSpec):
+            return spec.source.gives_columns
+        return self._chain.head.takes_columns
 
     def _register_metrics(self) -> None:
         group = MetricGroup(self.metrics.task)

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from riverrun.api.columns import Column, times_of
 from riverrun.api.watermark_strategy import (
     IngestionTimeAssigner,
     RecordTimestampAssigner,
@@ -16,6 +17,7 @@ from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
 from riverrun.core.short_repr import short_repr
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from riverrun.serde.columns import ColumnRun
 
 AssignRun: TypeAlias = Callable[[list[Any], list[int] | None], list[int]]
 """From a run's values and the timestamps they have so far to the ones they get."""
@@ -32,6 +34,8 @@ def assign_run(strategy: WatermarkStrategy | None, name: str, clock: Clock) -> A
         return _IngestionTimes(clock)
     if isinstance(assigner, TimestampAssigner):
         return _AssignedTimes(name, assigner.extract_timestamp)
+    if isinstance(assigner, Column):
+        return _ColumnTimes(name, assigner)
     return _AssignedTimes(name, assigner)
 
 
@@ -80,6 +84,25 @@ class _AssignedTimes:
                 f"operator {self._name!r}: the timestamp assigner gave {error} for the record "
                 f"{short_repr(value)}; return milliseconds since the Unix epoch as an int"
             ) from None
+
+
+class _ColumnTimes:
+    """A column of the records; without a look at each of them if they come as columns."""
+
+    def __init__(self, name: str, column: Column) -> None:
+        self._name = name
+        self._column = column
+        self._assign = _AssignedTimes(name, column)
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
+        if not isinstance(values, ColumnRun):
+            return self._assign(values, timestamps)
+        try:
+            return times_of(self._column.of(values))
+        except (TypeError, ValueError) as error:
+            raise ProgramError(
+                f"operator {self._name!r}: event times from {self._column!r}: {error}"
+            ) from error
 
 
 def whole_millis(time: Any) -> int:

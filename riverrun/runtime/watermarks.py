@@ -27,6 +27,7 @@ from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.operators.operator import Emit, TimeOutput
 from riverrun.runtime.timestamps import whole_millis
 from riverrun.runtime.valve import CombinedTime
+from riverrun.serde.columns import TimeColumn
 
 _LATEST: Final = MAX_WATERMARK - 1
 """The last watermark before that of the end of input, which only the end may bring."""
@@ -67,7 +68,7 @@ class BoundedGeneration:
 
     def observe(self, timestamps: list[int]) -> None:
         """Learn from the timestamps of a run."""
-        greatest = max(timestamps)
+        greatest = timestamps.greatest() if isinstance(timestamps, TimeColumn) else max(timestamps)
         self._greatest = max(self._greatest, greatest)
 
     def periodic(self, output: WatermarkOutput) -> None:

@@ -69,6 +69,9 @@ class Operator(ABC):
     passes_time: ClassVar[bool] = True
     """Whether watermarks and statuses go on by themselves once ``advance`` and ``status`` have seen
     them; if not, the operator sends its own to ``OperatorContext.time_output``."""
+    takes_columns: ClassVar[bool] = False
+    """Whether runs may come as a ColumnRun with a TimeColumn (or as lists all the same); if not, they
+    are always lists."""
 
     def open(self, context: OperatorContext) -> None:  # noqa: B027  (an optional hook)
         """Prepare to run, in the worker: called once, before anything else."""

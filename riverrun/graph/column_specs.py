@@ -1,0 +1,71 @@
+"""What operators on columns do, as frozen data; ``input_type`` says which columns there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from riverrun.api.batch_functions import BatchFormat, BatchFunction
+from riverrun.api.column_aggregates import Aggregate
+from riverrun.api.columns import Column
+from riverrun.serde.type_info import TypeInformation
+
+BatchCallable: TypeAlias = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MapBatchesSpec:
+    """A batch of columns in, a batch of columns out.
+
+    ``timestamps`` names the column that has the event times, in what goes in and in what comes out.
+    """
+
+    fn: BatchFunction | BatchCallable
+    input_type: TypeInformation
+    format: BatchFormat
+    timestamps: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FilterBatchesSpec:
+    """Keep the records for which the mask of a batch is true."""
+
+    fn: BatchFunction | BatchCallable | Column
+    input_type: TypeInformation
+    format: BatchFormat
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAggregateSpec:
+    """Rolling aggregates per key: the key and its aggregates so far for each record.
+
+    With ``per_run`` only the last of them for each key of a run; with ``final_only`` (BATCH execution
+    mode) each key's last one, at the end of input.
+    """
+
+    aggregates: tuple[Aggregate, ...]
+    input_type: TypeInformation
+    per_run: bool = False
+    final_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnWindowSpec:
+    """Aggregates per key and time window of ``size_ms``, one every ``slide_ms``.
+
+    ``keyed`` says whether the key is a part of what comes out.
+    """
+
+    aggregates: tuple[Aggregate, ...]
+    input_type: TypeInformation
+    size_ms: int
+    slide_ms: int
+    offset_ms: int
+    event_time: bool
+    allowed_lateness_ms: int = 0
+    late_tag: str | None = None
+    keyed: bool = True
+
+
+ColumnSpec: TypeAlias = MapBatchesSpec | FilterBatchesSpec | ColumnAggregateSpec | ColumnWindowSpec
