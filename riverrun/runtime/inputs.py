@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from riverrun.graph.deployment import InEdge
 from riverrun.protocol.elements import (
@@ -15,6 +15,8 @@ from riverrun.protocol.elements import (
     EndOfInput,
     LatencyMarker,
     Records,
+    Watermark,
+    WatermarkStatus,
 )
 from riverrun.protocol.frames import (
     DecodeRun,
@@ -31,6 +33,15 @@ from riverrun.serde.runs import RunCodec, codec_for, decode_run
 from riverrun.serde.type_info import TypeInformation
 
 Waiting: TypeAlias = "EncodedRun | Element"
+
+_NOT_KEPT: Final = (
+    Barrier,
+    LatencyMarker,
+    EndOfInput,
+    EndOfChannel,
+    Watermark,
+    WatermarkStatus,
+)
 
 
 @dataclass(slots=True)
@@ -55,17 +66,24 @@ class Inputs:
     """Frames in, ``(channel, element)`` out, in arrival order but for channels that are held back.
 
     Spark delivers a channel's frames in order, once each; the sequence numbers prove it, and a frame of
-    an unknown channel, another attempt or after the end of its channel is refused.
+    an unknown channel, another attempt or after the end of its channel is refused. With ``columns`` runs
+    that came as columns stay so.
     """
 
     def __init__(
-        self, edges: tuple[InEdge, ...], attempt: int, *, memory_bytes: int, open_spill: OpenSpill
+        self,
+        edges: tuple[InEdge, ...],
+        attempt: int,
+        *,
+        memory_bytes: int,
+        open_spill: OpenSpill,
+        columns: bool = False,
     ) -> None:
         self._attempt = attempt
         self._memory_bytes, self._open_spill = memory_bytes, open_spill
         self._channels: dict[tuple[int, int], InputChannel] = {}
         for edge in edges:
-            decode, codec = _decoder(edge.type_info), codec_for(edge.type_info)
+            decode, codec = _decoder(edge.type_info, columns=columns), codec_for(edge.type_info)
             for producer in edge.producers:
                 channel = InputChannel(
                     len(self._channels), edge.input_index, edge.edge, producer, decode, codec
@@ -256,8 +274,12 @@ class ChannelLogs:
         self.size = 0
 
     def add(self, channel: InputChannel, element: Waiting) -> None:
-        """Keep ``element`` unless it is sent again by itself after a restore."""
-        if isinstance(element, Barrier | LatencyMarker | EndOfInput | EndOfChannel):
+        """Keep ``element`` if it is a run: nothing else is in force after a restore.
+
+        Event time begins anew then, at the sources: a watermark or a status of before would be wrong
+        for what they send next.
+        """
+        if isinstance(element, _NOT_KEPT):
             return
         if isinstance(element, Records):
             element = _encoded(channel, element)
@@ -275,5 +297,5 @@ def _encoded(channel: InputChannel, run: Records) -> EncodedRun:
     return EncodedRun(len(run.values), run.timestamps, channel.codec.tag, memoryview(data))
 
 
-def _decoder(type_info: TypeInformation | None) -> DecodeRun:
-    return lambda tag, data: decode_run(tag, data, type_info)
+def _decoder(type_info: TypeInformation | None, *, columns: bool) -> DecodeRun:
+    return lambda tag, data: decode_run(tag, data, type_info, columns=columns)
