@@ -32,16 +32,16 @@ class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
     """Any number of records out for each pair."""
 
     @abstractmethod
-    def join(self, first: IN1, second: IN2) -> Iterable[OUT]:
-        """What becomes of the pair."""
+    def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
+        """What becomes of the pair; None: nothing."""
 
 
 class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
     """Works on all records of a key and window of both streams; one side may be empty."""
 
     @abstractmethod
-    def co_group(self, first: Iterable[IN1], second: Iterable[IN2]) -> Iterable[OUT]:
-        """What becomes of the records."""
+    def co_group(self, first: Iterable[IN1], second: Iterable[IN2]) -> Iterable[OUT] | None:
+        """What becomes of the records; None: nothing."""
 
 
 class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):

@@ -148,7 +148,7 @@ class WindowCoGroup(_OfBothSides):
 
     def apply(self, key: Any, window: Any, inputs: Iterable[TaggedUnion]) -> Iterable[Any]:
         del key, window
-        made: Iterable[Any] | None = self._co_group(*_sides(inputs))
+        made = self._co_group(*_sides(inputs))
         return () if made is None else made
 
 
