@@ -167,7 +167,7 @@ class HashMapBackend(KeyedStateBackend):
 
     def entry_count(self) -> int:
         waiting = entries_in(self._unclaimed.values(), self._groups)
-        held = sum(len(table.data) for table in self._tables.values())
+        held = sum(table.entry_count() for table in self._tables.values())
         return waiting + held + sum(map(len, self._timers.values()))
 
     def close(self) -> None:
@@ -179,13 +179,11 @@ class HashMapBackend(KeyedStateBackend):
 
     def _claim(self, table: Table) -> None:
         """Decode what was restored for the table's state."""
-        data = table.data
         for addresses, values in self._restored(table.schema):
             if values is None:
-                for address in addresses:
-                    data.pop(address, None)
+                table.unload(addresses)
             else:
-                data.update(zip(addresses, values, strict=True))
+                table.load(addresses, values)
 
     def _restored(self, schema: StateSchema) -> Iterator[tuple[list[Any], list[Any] | None]]:
         """What was restored for a state, in the form asked for now; taken once, None when removed."""

@@ -100,7 +100,13 @@ class HashMapListState(Table, ListState[Any]):
         new = elements_for(self.schema.meta.name, values)
         if new:
             address = self._address()
-            self.replace(address, (self._get(address) or []) + new)
+            found = self._get(address)
+            if found is None:
+                self.data[address] = new
+            else:
+                found += new
+            if self.changed is not None:
+                self.changed.add(address)
 
     def update(self, values: Iterable[Any]) -> None:
         new = elements_for(self.schema.meta.name, values)
