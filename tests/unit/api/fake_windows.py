@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 from unittest.mock import create_autospec
 
@@ -107,12 +108,16 @@ class FakeAssignerContext(WindowAssigner.WindowAssignerContext):
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
-        kept: dict[Any, Any] = {}
-        self.runtime = create_autospec(RuntimeContext, instance=True)
-        self.runtime.get_state.side_effect = lambda descriptor: FakeValue(kept, descriptor.name)
+        self.kept: dict[Any, Any] = {}
 
     def get_current_processing_time(self) -> int:
         return self.now
+
+    @cached_property
+    def runtime(self) -> Any:
+        runtime = create_autospec(RuntimeContext, instance=True)
+        runtime.get_state.side_effect = lambda descriptor: FakeValue(self.kept, descriptor.name)
+        return runtime
 
     def get_runtime_context(self) -> RuntimeContext:
         runtime: RuntimeContext = self.runtime
