@@ -317,6 +317,8 @@ class Chain:
 
     def open_finished(self) -> None:
         """Open nothing: every operator had finished. Sinks commit what their last checkpoint prepared."""
+        # Nothing is due in an operator that was not opened, and it holds nothing up.
+        self._timed, self._slow = [], []
         for link in reversed(self._links):
             link.recommit(self._context(link))
 
