@@ -114,7 +114,7 @@ class AsyncCalls:
             self._runner.close()
             return
         with suppress(RuntimeError):  # the loop has ended by itself
-            self._loop.call_soon_threadsafe(self._leave)
+            self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(_PATIENCE_S)
         if self._thread.is_alive():
             log.warning(
@@ -129,14 +129,13 @@ class AsyncCalls:
     def _serve(self) -> None:
         try:
             with self._runner:
-                self._runner.run(self._stop.wait())
+                try:
+                    self._runner.run(self._stop.wait())
+                finally:
+                    self._leaving = True
         except BaseException as error:  # noqa: BLE001  (handed to the task thread)
             self._outcomes.append(error)
             self._wake()
-
-    def _leave(self) -> None:
-        self._leaving = True
-        self._stop.set()
 
     def _begin(self, entries: list[Entry]) -> None:
         create_task, running = self._loop.create_task, self._running
