@@ -38,7 +38,7 @@ from riverrun.api.window_assigners import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from riverrun.api.windows import GlobalWindow, TimeWindow
+from riverrun.api.windows import TimeWindow
 from riverrun.core.errors import JobFailed
 from riverrun.core.options import RuntimeExecutionMode
 from riverrun.core.time import Time
@@ -514,9 +514,7 @@ class ShownAll(ProcessAllWindowFunction[Any, Any, Any]):
     def process(
         self, context: ProcessAllWindowFunction.Context[Any], elements: Iterable[Any]
     ) -> Iterator[Any]:
-        assert (
-            isinstance(context.window(), TimeWindow | GlobalWindow) or context.window() is not None
-        )
+        del context
         yield sorted(element.value for element in elements)
 
 
@@ -528,7 +526,11 @@ def test_windows_of_all_records_gather_them_from_every_subtask(
     windows = stream.map(lambda click: click).window_all(TumblingEventTimeWindows(10, 0))
 
     assert results(windows.process(ShownAll())) == [list(range(10)), list(range(10, 20))]
-    counted = clicks(env, *(Click("a", n, n) for n in range(5))).count_window_all(2)
+
+
+def test_count_windows_of_all_records_do_not_care_for_keys(env: StreamExecutionEnvironment) -> None:
+    counted = clicks(env, *(Click(f"user {n}", n, n) for n in range(5))).count_window_all(2)
+
     assert results(counted.process(ShownAll())) == [[0, 1], [2, 3]]
 
 
