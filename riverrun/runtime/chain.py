@@ -318,7 +318,7 @@ class Chain:
     def open_finished(self) -> None:
         """Open nothing: every operator had finished. Sinks commit what their last checkpoint prepared."""
         # Nothing is due in an operator that was not opened, and it holds nothing up.
-        self._timed, self._slow = [], []
+        self._timed, self._slow, self._waiting_for_records = [], [], []
         for link in reversed(self._links):
             link.recommit(self._context(link))
 
