@@ -1,8 +1,9 @@
 """Sliding windows with an incremental function: a record is folded once, however many windows it is in.
 
 Each key has one accumulator a slice, and a window that fires merges those of its slices. Results are
-those of ``WindowOperator``, but for one thing: sums of floats may differ in their last digits, because
-(a + b) + (c + d) is not always ((a + b) + c) + d.
+those of ``WindowOperator`` if it does not matter in which order records are folded, nor where brackets
+are put: slices are merged in the order of time, not in that of arrival. So sums of floats may differ in
+their last digits, and "the last record that came" is that of the last slice.
 
 Timers are linked: a slice that gets its first record sets the timer of the first window that it is in, and
 a window that fires sets that of the next window if something is left for it.
