@@ -226,7 +226,7 @@ class Task:
         alignment = self._checkpoints.deadline()
         if alignment is not None:
             times.append(alignment)
-        due = self._chain.due_at()
+        due = None if self.input_over else self._chain.due_at()
         if due is not None:
             times.append(now + max(0, due - self._clock.now()))
         if self._source is not None and not self._ending:
