@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
+from riverrun.serde.flink_text import Text, text_of
+from riverrun.serde.type_info import TypeInformation
 
 __all__ = ["PrintSink"]
 
@@ -15,14 +17,18 @@ class PrintSink(Sink[Any]):
     """Prints each record as a line of the process that submitted the job.
 
     A line reads ``identifier:subtask> value``; the subtask, counted from 1, only when there are
-    several, the identifier only when there is one.
+    several, the identifier only when there is one. Values of a declared type read as in Flink, others
+    as ``str`` has them.
     """
 
-    def __init__(self, sink_identifier: str | None = None) -> None:
+    def __init__(
+        self, sink_identifier: str | None = None, type_info: TypeInformation | None = None
+    ) -> None:
         self.sink_identifier = sink_identifier
+        self.type_info = type_info
 
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
-        return _PrintWriter(self._prefix(context), context)
+        return _PrintWriter(self._prefix(context), text_of(self.type_info), context)
 
     def client_handler(self) -> Callable[[int, Sequence[Any]], None] | None:
         return print_lines
@@ -42,15 +48,16 @@ def print_lines(subtask: int, lines: Sequence[Any]) -> None:
 
 
 class _PrintWriter(SinkWriter[Any]):
-    def __init__(self, prefix: str, context: SinkWriterContext) -> None:
+    def __init__(self, prefix: str, text: Text, context: SinkWriterContext) -> None:
         self._prefix = prefix
+        self._text = text
         self._to_client = context.to_client
 
     def write(self, value: Any, timestamp: int | None) -> None:
         del timestamp
-        self._to_client.send([f"{self._prefix}{value}"])
+        self._to_client.send([f"{self._prefix}{self._text(value)}"])
 
     def write_run(self, values: list[Any], timestamps: list[int] | None) -> None:
         del timestamps
-        prefix = self._prefix
-        self._to_client.send([f"{prefix}{value}" for value in values])
+        prefix, text = self._prefix, self._text
+        self._to_client.send([f"{prefix}{text(value)}" for value in values])

@@ -15,8 +15,38 @@ from riverrun.connectors.print import PrintSink
 from riverrun.datastream.collect import CloseableIterator, ResultBuffer
 from riverrun.datastream.data_stream_sink import DataStreamSink
 from riverrun.datastream.program import Program
-from riverrun.graph.specs import SinkSpec
-from riverrun.graph.transformations import Upstream
+from riverrun.graph.specs import (
+    FilterSpec,
+    ReduceSpec,
+    SinkSpec,
+    SourceSpec,
+    TimestampsAndWatermarksSpec,
+)
+from riverrun.graph.transformations import (
+    PartitionTransformation,
+    SideOutputTransformation,
+    UnionTransformation,
+    Upstream,
+)
+from riverrun.serde.type_info import TypeInformation
+
+
+def declared_type(upstream: Upstream) -> TypeInformation | None:
+    """The type that the program declared for the records; ``None``: none, or one was only inferred."""
+    match upstream:
+        case PartitionTransformation():
+            return declared_type(upstream.input)
+        case SideOutputTransformation():
+            return upstream.output_type
+        case UnionTransformation():
+            types = [declared_type(each) for each in upstream.inputs]
+            return types[0] if all(each == types[0] for each in types) else None
+    match upstream.spec:
+        case SourceSpec(source):
+            return upstream.output_type if upstream.enforce_type else source.get_produced_type()
+        case FilterSpec() | ReduceSpec() | TimestampsAndWatermarksSpec():
+            return declared_type(upstream.inputs[0])
+    return upstream.output_type if upstream.enforce_type else None
 
 
 class StreamEnds:
@@ -27,7 +57,8 @@ class StreamEnds:
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print each record on the standard output of the process that runs the program."""
-        return self._into("Print to Std. Out", PrintSink(sink_identifier))
+        sink = PrintSink(sink_identifier, declared_type(self._upstream))
+        return self._into("Print to Std. Out", sink)
 
     def sink_to(self, sink: Sink[Any]) -> DataStreamSink:
         """Write the records to ``sink``."""

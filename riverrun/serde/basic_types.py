@@ -1,6 +1,7 @@
 """Types of indivisible values, and the type of values that travel pickled."""
 
 # ruff: noqa: N802 - the names are PyFlink's
+import struct
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -28,6 +29,15 @@ class BasicType(Enum):
     INSTANT = "Instant"
 
 
+def _single(value: float) -> float:
+    """The nearest float of 32 bits: what the value is after an exchange, so that it is so before one too."""
+    try:
+        single: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return value  # Refused by the check of the type, with the value as it was.
+    return single
+
+
 @dataclass(frozen=True, repr=False)
 class BasicTypeInfo(TypeInformation):
     """One of the basic types."""
@@ -37,7 +47,9 @@ class BasicTypeInfo(TypeInformation):
     def coerce(self, value: Any) -> Any:
         # type() and not isinstance(): a bool is no number here, and stays as it is for the check.
         if type(value) is int and self.basic_type in (BasicType.FLOAT, BasicType.DOUBLE):
-            return float(value)
+            value = float(value)
+        if type(value) is float and self.basic_type is BasicType.FLOAT:
+            return _single(value)
         return value
 
     def __repr__(self) -> str:

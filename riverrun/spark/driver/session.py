@@ -136,6 +136,7 @@ def start_session(master: str, config: Mapping[str, str]) -> SessionHandle:
 
 def _start(master: str, config: Mapping[str, str]) -> _Application:
     ensure_java_home(os.environ)
+    _quieten_the_bridge()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     scratch = Path(tempfile.mkdtemp(prefix="riverrun-"))
     settings = {
@@ -159,6 +160,13 @@ def _start(master: str, config: Mapping[str, str]) -> _Application:
     session.sparkContext.setLogLevel("OFF")
     log.info("spark started master=%s version=%s", master, session.version)
     return _Application(session, master, scratch)
+
+
+def _quieten_the_bridge() -> None:
+    """Keep the talk of the bridge to the JVM out of a program's log, unless the program asked for it."""
+    bridge = logging.getLogger("py4j")
+    if bridge.level == logging.NOTSET:
+        bridge.setLevel(logging.WARNING)
 
 
 def spark_master(master: str) -> str:
