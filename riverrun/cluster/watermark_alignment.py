@@ -120,7 +120,7 @@ class WatermarkAlignmentCoordinator:
 
 
 def _alignment_of(task: TaskDeployment) -> WatermarkAlignment | None:
-    spec = task.operators[0].spec
-    if not isinstance(spec, SourceSpec) or spec.watermark_strategy is None:
-        return None
-    return spec.watermark_strategy.alignment
+    for head in task.operators[:1]:
+        if isinstance(head.spec, SourceSpec) and head.spec.watermark_strategy is not None:
+            return head.spec.watermark_strategy.alignment
+    return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -58,31 +60,43 @@ def strided_splits(end: int | None, parts: int) -> list[IndexSplit]:
 
 
 class IndexReader(SourceReader[T], Generic[T]):
-    """Takes turns between its splits, one run each."""
+    """Takes turns between its splits, one run each; a split is named by its place among them."""
 
     def __init__(self, splits: list[IndexSplit]) -> None:
-        self._splits = list(splits)
+        self._splits = deque(
+            (str(place), split) for place, split in enumerate(splits) if not split.is_exhausted()
+        )
+        self._paused: set[str] = set()
 
     @abstractmethod
     def make(self, indices: range) -> list[T]:
         """The records with these indices."""
 
     def poll(self, limit: int) -> Polled:
-        indices = self._take(limit)
-        if not indices:
+        splits = self._splits
+        if not splits:
             return Polled(status=SourceStatus.END_OF_INPUT)
-        return Polled(self.make(indices))
+        for _ in range(len(splits)):
+            name, split = splits.popleft()
+            if name not in self._paused:
+                break
+            splits.append((name, split))
+        else:
+            return Polled(status=SourceStatus.NOTHING_AVAILABLE)
+        indices, rest = split.take(limit)
+        if rest.is_exhausted():
+            return Polled(self.make(indices), split=name, finished_splits=(name,))
+        splits.append((name, rest))
+        return Polled(self.make(indices), split=name)
 
     def snapshot_splits(self) -> list[Any]:
-        return list(self._splits)
+        return [split for _, split in self._splits]
 
-    def _take(self, limit: int) -> range:
-        """The next run of indices; empty when all splits are exhausted."""
-        splits = self._splits
-        while splits and splits[0].is_exhausted():
-            splits.pop(0)
-        if not splits:
-            return range(0)
-        indices, rest = splits.pop(0).take(limit)
-        splits.append(rest)
-        return indices
+    def split_ids(self) -> list[str]:
+        return [name for name, _ in self._splits]
+
+    def pause_or_resume_splits(
+        self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]
+    ) -> None:
+        self._paused.update(splits_to_pause)
+        self._paused.difference_update(splits_to_resume)
