@@ -151,13 +151,28 @@ class _AppendRouter(dict[Any, Callable[[Any], None]]):
         return append
 
 
+class _TimedRouter(dict[Any, tuple[Callable[[Any], None], Callable[[int], None]]]):
+    """The same for records with timestamps: ``append`` of the values and of the timestamps."""
+
+    def __init__(self, router: _KeyRouter) -> None:
+        super().__init__()
+        self._router = router
+
+    def __missing__(self, key: Any) -> tuple[Callable[[Any], None], Callable[[int], None]]:
+        if len(self) >= _CACHED_KEYS:
+            self.clear()
+        buffer = self._router[key]
+        appends = self[key] = buffer.values.append, buffer.timestamps.append
+        return appends
+
+
 class _ByKey:
     """By key group, ``group * parallelism // max_parallelism``."""
 
     def __init__(self, key_selector: Callable[[Any], Any], router: _KeyRouter) -> None:
         self._key = key_selector
-        self._router = router
         self._append = _AppendRouter(router)
+        self._appends = _TimedRouter(router)
 
     def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
         key = self._key
@@ -166,11 +181,11 @@ class _ByKey:
             for value in values:
                 append[key(value)](value)
             return
-        router = self._router
+        appends = self._appends
         for value, timestamp in zip(values, timestamps, strict=True):
-            buffer = router[key(value)]
-            buffer.values.append(value)
-            buffer.timestamps.append(timestamp)
+            add_value, add_time = appends[key(value)]
+            add_value(value)
+            add_time(timestamp)
 
 
 class _ByFunction:

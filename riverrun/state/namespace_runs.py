@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from riverrun.api.state import ValueState
 from riverrun.state.folding import Folding, fold_one
+from riverrun.state.immutable import ATOMS, copy_of
 
 Piece: TypeAlias = tuple[Any, Sequence[Any], Sequence[Any]]
 """A namespace, keys in it, and a value for each key; a key may come more than once."""
@@ -42,19 +43,32 @@ class NamespaceRuns(ABC):
     def drop_in(self, namespace: Any, keys: Iterable[Any]) -> None:
         """Remove what each key holds in the namespace."""
 
-    def gather_in(
-        self, namespaces: Iterable[Any], keys: Sequence[Any]
-    ) -> list[list[tuple[Any, Any]]]:
-        """For each key the (namespace, value) pairs of what it holds, in the order of ``namespaces``.
+    def merge_in(
+        self,
+        namespaces: Iterable[Any],
+        keys: Sequence[Any],
+        merge: Callable[[Any, Any], Any],
+    ) -> dict[Any, Any]:
+        """What each key holds in all the namespaces, merged in their order.
 
-        Keys are different from each other.
+        ``merge`` may change what it is given: it gets copies. Keys are different from each other;
+        those that hold nothing are left out.
         """
-        out: list[list[tuple[Any, Any]]] = [[] for _ in keys]
+        out: dict[Any, Any] = {}
         for namespace in namespaces:
-            for pairs, value in zip(out, self.values_in(namespace, keys), strict=True):
-                if value is not None:
-                    pairs.append((namespace, value))
+            for key, held in zip(keys, self.values_in(namespace, keys), strict=True):
+                if held is not None:
+                    merge_into(out, key, held, merge)
         return out
+
+
+def merge_into(
+    merged: dict[Any, Any], key: Any, held: Any, merge: Callable[[Any, Any], Any]
+) -> None:
+    """Merge a copy of ``held`` with what ``merged`` has of ``key``."""
+    given = held if type(held) in ATOMS else copy_of(held)
+    before = merged.get(key)
+    merged[key] = given if before is None else merge(before, given)
 
 
 class _HasCurrent(Protocol):

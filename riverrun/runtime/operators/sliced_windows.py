@@ -28,7 +28,6 @@ from riverrun.runtime.operators.folded_windows import Bounds, FoldedWindowOperat
 from riverrun.runtime.operators.operator import Emit, OperatorContext
 from riverrun.runtime.operators.window_namespaces import MAX_TIME
 from riverrun.runtime.slices import Piece, Slicing
-from riverrun.state.immutable import copy_of
 
 log = logging.getLogger(__name__)
 
@@ -153,24 +152,21 @@ class SlicedWindowOperator(FoldedWindowOperator):
         """
         slide = self._slicing.slide
         following = (window[0] + slide, window[1] + slide)
-        found = self._slices.gather_in(self._slicing.slices(window[0]), keys)
-        if and_go_on:
-            left = [
-                key
-                for key, parts in zip(keys, found, strict=True)
-                if parts and parts[-1][0] >= following[0]
-            ]
-            self._set_timers(end_of(following), left, following)
-        return [self._merged(parts) for parts in found]
-
-    def _merged(self, parts: Sequence[tuple[int, Any]]) -> Any:
-        """One accumulator of those of several slices, which stay as they are."""
-        merged = None
-        for _, accumulator in parts:
-            # Both may be changed by the function, and the slices are needed again.
-            given = copy_of(accumulator)
-            merged = given if merged is None else self._merge(merged, given)
-        return merged
+        leaving = self._slicing.leaving(window[0])
+        staying = self._slicing.slices(window[0])[len(leaving) :]
+        merge = self._merge
+        first = self._slices.merge_in(leaving, keys, merge)
+        rest = self._slices.merge_in(staying, keys, merge)
+        if and_go_on and rest:
+            self._set_timers(end_of(following), list(rest), following)
+        found = []
+        for key in keys:
+            before, after = first.get(key), rest.get(key)
+            if before is None or after is None:
+                found.append(after if before is None else before)
+            else:
+                found.append(merge(before, after))
+        return found
 
     def _can_share(self, value: Any) -> bool:
         """Whether accumulators can be merged: tried out with one record and no record."""

@@ -6,13 +6,14 @@ look into a small dict each, and a window that is over is one dict to empty.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from riverrun.api.state import ValueState
 from riverrun.state.folding import Folding, Reducing, fold_one
 from riverrun.state.hashmap.table import FrozenTable, Place, Table
-from riverrun.state.namespace_runs import NamespaceRuns, Piece
+from riverrun.state.immutable import ATOMS, copy_of
+from riverrun.state.namespace_runs import NamespaceRuns, Piece, merge_into
 
 
 class NestedEntries(Mapping[Any, Any]):
@@ -121,25 +122,29 @@ class NamespacedValueState(Table, NamespaceRuns, ValueState[Any]):
             del self.nested[namespace]
         self._note(namespace, dropped)
 
-    def gather_in(
-        self, namespaces: Iterable[Any], keys: Sequence[Any]
-    ) -> list[list[tuple[Any, Any]]]:
-        # What is not there costs next to nothing: the shorter side is gone through.
-        found: dict[Any, list[tuple[Any, Any]]] = {key: [] for key in keys}
+    def merge_in(
+        self,
+        namespaces: Iterable[Any],
+        keys: Sequence[Any],
+        merge: Callable[[Any, Any], Any],
+    ) -> dict[Any, Any]:
+        wanted = set(keys)
+        out: dict[Any, Any] = {}
         for namespace in namespaces:
             entries = self.nested.get(namespace)
             if entries is None:
                 continue
-            if self._frozen or len(keys) <= len(entries):
-                for key, held in zip(keys, self.values_in(namespace, keys), strict=True):
-                    if held is not None:
-                        found[key].append((namespace, held))
-                continue
-            for key, held in entries.items():
-                pairs = found.get(key)
-                if pairs is not None:
-                    pairs.append((namespace, held))
-        return [found[key] for key in keys]
+            # The shorter side is gone through: what is not there costs next to nothing.
+            if len(entries) <= len(wanted):
+                found = [(key, held) for key, held in entries.items() if key in wanted]
+            else:
+                found = [(key, entries[key]) for key in wanted if key in entries]
+            if out:
+                for key, held in found:
+                    merge_into(out, key, held, merge)
+            else:
+                out = {key: held if type(held) in ATOMS else copy_of(held) for key, held in found}
+        return out
 
     def freeze_all(self) -> FrozenTable:
         copied = {namespace: entries.copy() for namespace, entries in self.nested.items()}
