@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from riverrun.core.public_homes import HOMES
+
 if TYPE_CHECKING:
     from riverrun.api.async_retry_strategies import (
         AsyncRetryPredicate,
@@ -49,6 +51,12 @@ if TYPE_CHECKING:
         RuntimeContext,
         SinkFunction,
         SourceFunction,
+    )
+    from riverrun.api.join_functions import (
+        CoGroupFunction,
+        FlatJoinFunction,
+        JoinFunction,
+        ProcessJoinFunction,
     )
     from riverrun.api.output_tag import OutputTag
     from riverrun.api.sink import Committable, Committer, Sink, SinkWriter, SinkWriterContext
@@ -169,11 +177,13 @@ if TYPE_CHECKING:
         JobManagerCheckpointStorage,
     )
     from riverrun.datastream.collect import CloseableIterator
+    from riverrun.datastream.connected import ConnectedStreams
     from riverrun.datastream.data_stream import DataStream, KeyedStream
     from riverrun.datastream.data_stream_sink import DataStreamSink
     from riverrun.datastream.data_stream_utils import DataStreamUtils
     from riverrun.datastream.environment import StreamExecutionEnvironment
     from riverrun.datastream.execution_config import ExecutionConfig
+    from riverrun.datastream.interval_join import IntervalJoin, IntervalJoined
     from riverrun.datastream.job_client import CompletableFuture, JobClient, JobExecutionResult
     from riverrun.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
     from riverrun.datastream.state_backend import (
@@ -182,6 +192,8 @@ if TYPE_CHECKING:
         PredefinedOptions,
         StateBackend,
     )
+    from riverrun.datastream.tagged_records import TaggedUnion
+    from riverrun.datastream.window_join import CoGroupedStreams, JoinedStreams
     from riverrun.datastream.windowed import AllWindowedStream, WindowedStream
     from riverrun.metrics.groups import MetricGroup
     from riverrun.metrics.metric import Counter, Distribution, Histogram, Meter
@@ -217,6 +229,8 @@ __all__ = [
     "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
+    "CoGroupFunction",
+    "CoGroupedStreams",
     "CoMapFunction",
     "CoProcessFunction",
     "CollectionSource",
@@ -227,6 +241,7 @@ __all__ = [
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
+    "ConnectedStreams",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
     "CountEvictor",
@@ -261,6 +276,7 @@ __all__ = [
     "FilterFunction",
     "FixedDelayRetryStrategy",
     "FixedDelayRetryStrategyBuilder",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
     "FunctionInitializationContext",
@@ -272,6 +288,8 @@ __all__ = [
     "Histogram",
     "IngestionTimeAssigner",
     "Instant",
+    "IntervalJoin",
+    "IntervalJoined",
     "IteratorSource",
     "JobCanceled",
     "JobClient",
@@ -280,6 +298,8 @@ __all__ = [
     "JobId",
     "JobManagerCheckpointStorage",
     "JobStatus",
+    "JoinFunction",
+    "JoinedStreams",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -308,6 +328,7 @@ __all__ = [
     "PrintSink",
     "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ProcessingTimeSessionWindows",
     "ProcessingTimeTrigger",
@@ -343,6 +364,7 @@ __all__ = [
     "StateDescriptor",
     "StateTtlConfig",
     "StreamExecutionEnvironment",
+    "TaggedUnion",
     "Time",
     "TimeDomain",
     "TimeEvictor",
@@ -370,122 +392,9 @@ __all__ = [
     "WindowedStream",
 ]
 
-_HOMES = {
-    name: module
-    for module, names in {
-        "riverrun.api.checkpointed": """
-            CheckpointListener CheckpointedFunction FunctionInitializationContext
-            FunctionSnapshotContext
-        """,
-        "riverrun.api.async_retry_strategies": """
-            AsyncRetryPredicate AsyncRetryStrategy ExponentialBackoffDelayRetryStrategy
-            ExponentialBackoffDelayRetryStrategyBuilder FixedDelayRetryStrategy
-            FixedDelayRetryStrategyBuilder NoRetryStrategy RetryPredicate
-        """,
-        "riverrun.api.functions": """
-            AsyncFunction
-            AggregateFunction BroadcastProcessFunction CoFlatMapFunction CoMapFunction
-            CoProcessFunction KeyedBroadcastProcessFunction KeyedStateStore
-            FilterFunction FlatMapFunction Function KeyedCoProcessFunction
-            KeyedProcessFunction KeySelector MapFunction Partitioner ProcessFunction
-            ReduceFunction RuntimeContext SinkFunction SourceFunction
-        """,
-        "riverrun.api.output_tag": "OutputTag",
-        "riverrun.api.sink": "Committable Committer Sink SinkWriter SinkWriterContext",
-        "riverrun.api.source": """
-            Boundedness Polled Source SourceReader SourceReaderContext SourceStatus
-        """,
-        "riverrun.api.state": """
-            AggregatingState AggregatingStateDescriptor AppendingState BroadcastState
-            ListState ListStateDescriptor MapState MapStateDescriptor MergingState
-            OperatorStateStore ReadOnlyBroadcastState ReducingState
-            ReducingStateDescriptor State StateDescriptor ValueState
-            ValueStateDescriptor
-        """,
-        "riverrun.api.state_ttl": "StateTtlConfig",
-        "riverrun.api.timer_service": "TimeDomain TimerService",
-        "riverrun.api.watermark_generator": """
-            Watermark WatermarkGenerator WatermarkGeneratorSupplier WatermarkOutput
-        """,
-        "riverrun.api.watermark_strategy": """
-            AssignerWithPeriodicWatermarks IngestionTimeAssigner RecordTimestampAssigner
-            TimestampAssigner WatermarkStrategy
-        """,
-        "riverrun.connectors.callback": "CallbackSink",
-        "riverrun.connectors.collection": "CollectionSource",
-        "riverrun.connectors.datagen": "DataGeneratorSource GeneratorFunction",
-        "riverrun.connectors.discard": "DiscardingSink",
-        "riverrun.connectors.iterator": "IteratorSource",
-        "riverrun.connectors.number_sequence": "NumberSequenceSource",
-        "riverrun.connectors.print": "PrintSink",
-        "riverrun.core.config_options": "ConfigOption ConfigOptions",
-        "riverrun.core.configuration": "Configuration",
-        "riverrun.core.errors": """
-            ConfigError ExternalError JobCanceled JobFailed NotPicklable
-            ProgramError RiverrunError TooFewSlots
-        """,
-        "riverrun.core.ids": "JobId",
-        "riverrun.core.lifecycle": "JobStatus",
-        "riverrun.core.options": """
-            CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode
-        """,
-        "riverrun.core.time": "Duration Time",
-        "riverrun.datastream.async_data_stream": "AsyncDataStream",
-        "riverrun.datastream.broadcast": "BroadcastConnectedStream BroadcastStream",
-        "riverrun.datastream.checkpoint_config": "CheckpointConfig",
-        "riverrun.datastream.checkpoint_storage": """
-            CheckpointStorage FileSystemCheckpointStorage JobManagerCheckpointStorage
-        """,
-        "riverrun.datastream.collect": "CloseableIterator",
-        "riverrun.datastream.data_stream": "DataStream KeyedStream",
-        "riverrun.datastream.data_stream_sink": "DataStreamSink",
-        "riverrun.datastream.data_stream_utils": "DataStreamUtils",
-        "riverrun.datastream.environment": "StreamExecutionEnvironment",
-        "riverrun.datastream.execution_config": "ExecutionConfig",
-        "riverrun.datastream.job_client": "CompletableFuture JobClient JobExecutionResult",
-        "riverrun.datastream.slot_sharing_group": "MemorySize SlotSharingGroup",
-        "riverrun.datastream.state_backend": """
-            EmbeddedRocksDBStateBackend HashMapStateBackend PredefinedOptions
-            StateBackend
-        """,
-        "riverrun.metrics.groups": "MetricGroup",
-        "riverrun.metrics.metric": "Counter Distribution Histogram Meter",
-        "riverrun.serde.instant": "Instant",
-        "riverrun.serde.row": "Row RowKind",
-        "riverrun.serde.type_info": "TypeInformation",
-        "riverrun.serde.types": "Types",
-        "riverrun.api.windows": "CountWindow GlobalWindow TimeWindow Window",
-        "riverrun.api.window_assigner": "MergingWindowAssigner WindowAssigner",
-        "riverrun.api.window_functions": """
-            AllWindowFunction ProcessAllWindowFunction ProcessWindowFunction
-            WindowFunction
-        """,
-        "riverrun.api.trigger": "Trigger TriggerResult",
-        "riverrun.api.triggers": """
-            ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger
-            CountTrigger DeltaFunction DeltaTrigger EndOfStreamTrigger
-            EventTimeTrigger NeverTrigger ProcessingTimeTrigger
-            ProcessingTimeoutTrigger PurgingTrigger
-        """,
-        "riverrun.api.window_assigners": """
-            CountSlidingWindowAssigner CountTumblingWindowAssigner
-            DynamicEventTimeSessionWindows
-            DynamicProcessingTimeSessionWindows EventTimeSessionWindows
-            GlobalWindows ProcessingTimeSessionWindows
-            SessionWindowTimeGapExtractor SlidingEventTimeWindows
-            SlidingProcessingTimeWindows TumblingEventTimeWindows
-            TumblingProcessingTimeWindows
-        """,
-        "riverrun.api.evictor": "Evictor TimestampedValue",
-        "riverrun.api.evictors": "CountEvictor DeltaEvictor TimeEvictor",
-        "riverrun.datastream.windowed": "AllWindowedStream WindowedStream",
-    }.items()
-    for name in names.split()
-}
-
 
 def __getattr__(name: str) -> Any:
-    module = _HOMES.get(name)
+    module = HOMES.get(name)
     if module is None:
         raise AttributeError(f"module 'riverrun' has no attribute {name!r}")
     value = getattr(importlib.import_module(module), name)

@@ -132,6 +132,7 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "BroadcastConnectedStream": "riverrun.datastream.broadcast:BroadcastConnectedStream",
         "BroadcastStream": "riverrun.datastream.broadcast:BroadcastStream",
         "CloseableIterator": "riverrun.datastream.collect:CloseableIterator",
+        "ConnectedStreams": "riverrun.datastream.connected:ConnectedStreams",
         "DataStream": "riverrun.datastream.data_stream:DataStream",
         "DataStreamSink": "riverrun.datastream.data_stream_sink:DataStreamSink",
         "KeyedStream": "riverrun.datastream.data_stream:KeyedStream",

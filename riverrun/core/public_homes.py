@@ -1,0 +1,127 @@
+"""In which module each public name of the package is defined: only strings, so that nothing is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+HOMES: Final[Mapping[str, str]] = {
+    name: module
+    for module, names in {
+        "riverrun.api.checkpointed": """
+            CheckpointListener CheckpointedFunction FunctionInitializationContext
+            FunctionSnapshotContext
+        """,
+        "riverrun.api.async_retry_strategies": """
+            AsyncRetryPredicate AsyncRetryStrategy ExponentialBackoffDelayRetryStrategy
+            ExponentialBackoffDelayRetryStrategyBuilder FixedDelayRetryStrategy
+            FixedDelayRetryStrategyBuilder NoRetryStrategy RetryPredicate
+        """,
+        "riverrun.api.functions": """
+            AsyncFunction
+            AggregateFunction BroadcastProcessFunction CoFlatMapFunction CoMapFunction
+            CoProcessFunction KeyedBroadcastProcessFunction KeyedStateStore
+            FilterFunction FlatMapFunction Function KeyedCoProcessFunction
+            KeyedProcessFunction KeySelector MapFunction Partitioner ProcessFunction
+            ReduceFunction RuntimeContext SinkFunction SourceFunction
+        """,
+        "riverrun.api.join_functions": """
+            CoGroupFunction FlatJoinFunction JoinFunction ProcessJoinFunction
+        """,
+        "riverrun.api.output_tag": "OutputTag",
+        "riverrun.api.sink": "Committable Committer Sink SinkWriter SinkWriterContext",
+        "riverrun.api.source": """
+            Boundedness Polled Source SourceReader SourceReaderContext SourceStatus
+        """,
+        "riverrun.api.state": """
+            AggregatingState AggregatingStateDescriptor AppendingState BroadcastState
+            ListState ListStateDescriptor MapState MapStateDescriptor MergingState
+            OperatorStateStore ReadOnlyBroadcastState ReducingState
+            ReducingStateDescriptor State StateDescriptor ValueState
+            ValueStateDescriptor
+        """,
+        "riverrun.api.state_ttl": "StateTtlConfig",
+        "riverrun.api.timer_service": "TimeDomain TimerService",
+        "riverrun.api.watermark_generator": """
+            Watermark WatermarkGenerator WatermarkGeneratorSupplier WatermarkOutput
+        """,
+        "riverrun.api.watermark_strategy": """
+            AssignerWithPeriodicWatermarks IngestionTimeAssigner RecordTimestampAssigner
+            TimestampAssigner WatermarkStrategy
+        """,
+        "riverrun.connectors.callback": "CallbackSink",
+        "riverrun.connectors.collection": "CollectionSource",
+        "riverrun.connectors.datagen": "DataGeneratorSource GeneratorFunction",
+        "riverrun.connectors.discard": "DiscardingSink",
+        "riverrun.connectors.iterator": "IteratorSource",
+        "riverrun.connectors.number_sequence": "NumberSequenceSource",
+        "riverrun.connectors.print": "PrintSink",
+        "riverrun.core.config_options": "ConfigOption ConfigOptions",
+        "riverrun.core.configuration": "Configuration",
+        "riverrun.core.errors": """
+            ConfigError ExternalError JobCanceled JobFailed NotPicklable
+            ProgramError RiverrunError TooFewSlots
+        """,
+        "riverrun.core.ids": "JobId",
+        "riverrun.core.lifecycle": "JobStatus",
+        "riverrun.core.options": """
+            CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode
+        """,
+        "riverrun.core.time": "Duration Time",
+        "riverrun.datastream.async_data_stream": "AsyncDataStream",
+        "riverrun.datastream.broadcast": "BroadcastConnectedStream BroadcastStream",
+        "riverrun.datastream.checkpoint_config": "CheckpointConfig",
+        "riverrun.datastream.checkpoint_storage": """
+            CheckpointStorage FileSystemCheckpointStorage JobManagerCheckpointStorage
+        """,
+        "riverrun.datastream.collect": "CloseableIterator",
+        "riverrun.datastream.connected": "ConnectedStreams",
+        "riverrun.datastream.data_stream": "DataStream KeyedStream",
+        "riverrun.datastream.data_stream_sink": "DataStreamSink",
+        "riverrun.datastream.data_stream_utils": "DataStreamUtils",
+        "riverrun.datastream.environment": "StreamExecutionEnvironment",
+        "riverrun.datastream.execution_config": "ExecutionConfig",
+        "riverrun.datastream.interval_join": "IntervalJoin IntervalJoined",
+        "riverrun.datastream.job_client": "CompletableFuture JobClient JobExecutionResult",
+        "riverrun.datastream.slot_sharing_group": "MemorySize SlotSharingGroup",
+        "riverrun.datastream.state_backend": """
+            EmbeddedRocksDBStateBackend HashMapStateBackend PredefinedOptions
+            StateBackend
+        """,
+        "riverrun.datastream.tagged_records": "TaggedUnion",
+        "riverrun.datastream.window_join": "CoGroupedStreams JoinedStreams",
+        "riverrun.metrics.groups": "MetricGroup",
+        "riverrun.metrics.metric": "Counter Distribution Histogram Meter",
+        "riverrun.serde.instant": "Instant",
+        "riverrun.serde.row": "Row RowKind",
+        "riverrun.serde.type_info": "TypeInformation",
+        "riverrun.serde.types": "Types",
+        "riverrun.api.windows": "CountWindow GlobalWindow TimeWindow Window",
+        "riverrun.api.window_assigner": "MergingWindowAssigner WindowAssigner",
+        "riverrun.api.window_functions": """
+            AllWindowFunction ProcessAllWindowFunction ProcessWindowFunction
+            WindowFunction
+        """,
+        "riverrun.api.trigger": "Trigger TriggerResult",
+        "riverrun.api.triggers": """
+            ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger
+            CountTrigger DeltaFunction DeltaTrigger EndOfStreamTrigger
+            EventTimeTrigger NeverTrigger ProcessingTimeTrigger
+            ProcessingTimeoutTrigger PurgingTrigger
+        """,
+        "riverrun.api.window_assigners": """
+            CountSlidingWindowAssigner CountTumblingWindowAssigner
+            DynamicEventTimeSessionWindows
+            DynamicProcessingTimeSessionWindows EventTimeSessionWindows
+            GlobalWindows ProcessingTimeSessionWindows
+            SessionWindowTimeGapExtractor SlidingEventTimeWindows
+            SlidingProcessingTimeWindows TumblingEventTimeWindows
+            TumblingProcessingTimeWindows
+        """,
+        "riverrun.api.evictor": "Evictor TimestampedValue",
+        "riverrun.api.evictors": "CountEvictor DeltaEvictor TimeEvictor",
+        "riverrun.datastream.windowed": "AllWindowedStream WindowedStream",
+    }.items()
+    for name in names.split()
+}
+"""Name -> module."""
