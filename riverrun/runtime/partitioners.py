@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
+from operator import index as to_int
 from typing import Any, Final, TypeAlias, assert_never
 
 from riverrun.api.resolve import key_callable, partition_callable
@@ -205,8 +206,18 @@ class _ByFunction:
         times = cycle((None,)) if timestamps is None else timestamps
         for value, timestamp in zip(values, islice(times, len(values)), strict=True):
             index = partition(key(value), count)
-            if not isinstance(index, int) or not 0 <= index < count:
+            if type(index) is not int:
+                index = _whole(index, count)
+            if not 0 <= index < count:
                 raise PartitionOutOfRange(repr(index), count)
             buffers[index].values.append(value)
             if timestamp is not None:
                 buffers[index].timestamps.append(timestamp)
+
+
+def _whole(index: Any, count: int) -> int:
+    """``index`` as an int, if it is a whole number of some kind, such as numpy's."""
+    try:
+        return to_int(index)
+    except TypeError:
+        raise PartitionOutOfRange(repr(index), count) from None
