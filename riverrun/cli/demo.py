@@ -1,14 +1,14 @@
-"""The demo: spend per customer over a generated stream of card transactions, live in the terminal.
+"""The demo: what customers spend in windows of five minutes, over card transactions out of order, live.
 
-    source (generator)  --key_by(customer)-->  reduce (running spend)  -->  this terminal
+    source (generator)  --key_by(customer)-->  5-minute event-time windows  -->  this terminal
+                                                          +--late ones-->  this terminal
 
 A checkpoint is taken every second, and in the middle one of the job's processes is killed. At the end
-the totals are compared with the generator's own, customer by customer.
+the sums are compared with the generator's own, window by window and customer by customer.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Final
@@ -16,68 +16,40 @@ from typing import Final
 from rich.console import Console
 from rich.live import Live
 
-from riverrun.api.functions import MapFunction
-from riverrun.api.runtime_context import RuntimeContext
+from riverrun.api.output_tag import OutputTag
 from riverrun.api.watermark_strategy import WatermarkStrategy
-from riverrun.cli.demo_board import Place, Scoreboard, Update
+from riverrun.api.window_assigners import TumblingEventTimeWindows
+from riverrun.cli.demo_board import Scoreboard
 from riverrun.cli.demo_screen import screen, summary
 from riverrun.cli.demo_story import Story
+from riverrun.cli.demo_transactions import (
+    OUT_OF_ORDER_MS,
+    WINDOW_MS,
+    Late,
+    MadeAt,
+    TotalSpend,
+    Transactions,
+    WithWindow,
+    customer_of,
+)
 from riverrun.connectors.callback import CallbackSink
 from riverrun.connectors.datagen import DataGeneratorSource
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
+from riverrun.core.time import Duration, Time
 from riverrun.datastream.environment import StreamExecutionEnvironment
 
-_CUSTOMERS: Final = (
-    *("Aino", "Bao", "Chidi", "Dana", "Emre", "Freya", "Goro", "Hana", "Ines", "Juma"),
-    *("Kaia", "Luca", "Mira", "Noor", "Olu", "Pema", "Quin", "Rosa", "Sana", "Tomo"),
-)
 _RATE: Final = 20_000.0
 _CHECKPOINT_MS: Final = 1_000
 _REFRESH_S: Final = 0.25
-
-Spend = tuple[str, int, int]
-"""Customer, amount in cents, when the transaction was made (nanoseconds since the epoch)."""
-
-
-def transaction(index: int) -> Spend:
-    """Card transaction number ``index``; customer and amount depend on the index alone."""
-    mixed = index * 2_654_435_761 & 0xFFFFFFFF
-    customer = _CUSTOMERS[(mixed >> 20) * (mixed & 0xFF) % len(_CUSTOMERS)]
-    return customer, 100 + (mixed >> 8) % 20_000, time.time_ns()
-
-
-def customer_of(spend: Spend) -> str:
-    """The key: whose money it is."""
-    return spend[0]
-
-
-def add(total: Spend, spend: Spend) -> Spend:
-    """The customer's running spend; keeps the time of the newest transaction."""
-    return total[0], total[1] + spend[1], spend[2]
-
-
-class Stamp(MapFunction):
-    """Notes on each updated total when and where it was ready."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        """Find out where this is."""
-        self._place: Place = (
-            runtime_context.get_attempt_number(),
-            runtime_context.get_index_of_this_subtask(),
-            os.getpid(),
-        )
-
-    def map(self, value: Spend) -> Update:
-        """The total with its notes."""
-        customer, cents, made_ns = value
-        return customer, cents, made_ns, time.time_ns(), self._place
+_LATE: Final = OutputTag("late")
 
 
 def run_demo(*, seconds: float, rate: float | None, parallelism: int, master: str | None) -> bool:
-    """Run the demo; False when the totals are not the generator's own."""
+    """Run the demo; False when the sums are not the generator's own."""
     console = Console()
     rate = _RATE if rate is None else rate
+    transactions = Transactions(rate)
     board = Scoreboard(int(rate * seconds))
     configuration = Configuration()
     if master is not None:
@@ -85,20 +57,7 @@ def run_demo(*, seconds: float, rate: float | None, parallelism: int, master: st
     with StreamExecutionEnvironment.get_execution_environment(configuration) as env:
         env.set_parallelism(parallelism)
         env.enable_checkpointing(_CHECKPOINT_MS)
-        (
-            env.from_source(
-                DataGeneratorSource(transaction, board.expected, rate),
-                WatermarkStrategy.no_watermarks(),
-                "card transactions",
-            )
-            .key_by(customer_of)
-            .reduce(add)
-            .name("spend per customer")
-            .map(Stamp())
-            .name("stamp")
-            .sink_to(CallbackSink(board.take))
-            .name("this terminal")
-        )
+        _define(env, board, transactions)
         console.print("Starting Spark in this machine's own JVM (takes a few seconds) ...")
         started = time.monotonic()
         client = env.execute_async("customer spend")
@@ -117,12 +76,24 @@ def run_demo(*, seconds: float, rate: float | None, parallelism: int, master: st
             live.update(screen(board, parallelism, story.checkpoints), refresh=True)
         job.result()
         first = (board.first_at or started) - started
-    return summary(console, board, story.recovery(), first, _expected(board.expected))
+    expected = transactions.expected(board.expected)
+    return summary(console, board, story.recovery(), first, expected)
 
 
-def _expected(transactions: int) -> dict[str, int]:
-    totals: dict[str, int] = {}
-    for index in range(transactions):
-        customer, cents, _ = transaction(index)
-        totals[customer] = totals.get(customer, 0) + cents
-    return totals
+def _define(env: StreamExecutionEnvironment, board: Scoreboard, made: Transactions) -> None:
+    in_order = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(OUT_OF_ORDER_MS))
+    spend = (
+        env.from_source(
+            DataGeneratorSource(made, board.expected, made.rate),
+            in_order.with_timestamp_assigner(MadeAt()),
+            "card transactions",
+        )
+        .key_by(customer_of)
+        .window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS)))
+        .side_output_late_data(_LATE)
+        .aggregate(TotalSpend(), WithWindow())
+        .name("spend per customer and window")
+    )
+    spend.sink_to(CallbackSink(board.take)).name("this terminal")
+    late = spend.get_side_output(_LATE).map(Late()).name("late transactions")
+    late.sink_to(CallbackSink(board.take_late)).name("this terminal, late")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
@@ -10,35 +11,48 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from riverrun.cli.demo_board import Scoreboard
+from riverrun.cli.demo_board import Scoreboard, Tally
 from riverrun.cli.demo_story import Recovery
+from riverrun.cli.demo_transactions import WINDOW_MS, Sum
 
 _SHOWN: Final = 8
-_WIDTH: Final = 75
+_WIDTH: Final = 79
+_BAR: Final = 10
+_NAMED: Final = 4
+_NOTHING: Final = Tally()
 
 
 def screen(board: Scoreboard, parallelism: int, checkpoints: str) -> RenderableType:
-    """The customers who spent most, how far the stream is, and how fast."""
-    table = Table(title=f"Spend per customer, parallelism {parallelism}")
-    table.add_column("customer")
-    table.add_column("transactions", justify="right")
-    table.add_column("spend", justify="right")
-    table.add_column("", width=30)
-    ranking = sorted(board.totals.copy().items(), key=lambda item: -item[1])[:_SHOWN]
-    most = ranking[0][1] if ranking else 1
-    for customer, cents in ranking:
-        bar = ProgressBar(total=most, completed=cents, width=30)
-        table.add_row(customer, f"{board.counts[customer]:,}", f"{cents / 100:,.2f}", bar)
+    """The newest windows, how far the stream is, and how fast."""
+    table = Table(title=f"Spend in windows of 5 minutes (event time), parallelism {parallelism}")
+    table.add_column("window", no_wrap=True)
+    table.add_column("count", justify="right", no_wrap=True)
+    table.add_column("spend", justify="right", no_wrap=True)
+    table.add_column("", width=_BAR)
+    table.add_column("spent most", no_wrap=True)
+    table.add_column("late", justify="right", style="yellow", no_wrap=True)
+    newest = sorted(board.windows.copy())[-_SHOWN:]
+    totals = {start: board.windows[start].total() for start in newest}
+    most = max((cents for _, cents in totals.values()), default=1)
+    for start in newest:
+        transactions, cents = totals[start]
+        late, _ = board.late.get(start, _NOTHING).total()
+        table.add_row(
+            _hours(start),
+            f"{transactions:,}",
+            f"{cents / 100:,.2f}",
+            ProgressBar(total=most, completed=cents, width=_BAR),
+            _top(board.windows[start]),
+            f"{late:,}" if late else "",
+        )
     figures = Text(
-        f"{board.updates:,} of {board.expected:,} records   {board.rate():,.0f} records/s\n"
-        f"latency to the sink   p50 {board.latency(0.5):.1f} ms   p99 {board.latency(0.99):.1f} ms\n",
+        f"{board.seen:,} of {board.expected:,} transactions   {board.rate():,.0f} a second   "
+        f"{board.late_count:,} late\n",
         style="bold",
     )
-    figures.append(f"{checkpoints}; totals show with their checkpoint", style="not bold")
+    figures.append(f"{checkpoints}; results show with their checkpoint", style="not bold")
     progress = Table.grid()
-    progress.add_row(
-        ProgressBar(total=max(1, board.expected), completed=board.updates, width=_WIDTH)
-    )
+    progress.add_row(ProgressBar(total=max(1, board.expected), completed=board.seen, width=_WIDTH))
     return Group(table, progress, figures)
 
 
@@ -47,15 +61,18 @@ def summary(
     board: Scoreboard,
     recovery: Recovery | None,
     first_s: float,
-    expected: Mapping[str, int],
+    expected: Mapping[tuple[int, str], Sum],
 ) -> bool:
-    """Print the verdict; whether every total is the expected one and every record came once."""
-    right = board.updates == board.expected and board.totals == expected
-    total = sum(board.totals.values()) / 100
+    """Print the verdict; whether every sum is the expected one and every record came once."""
+    found = board.sums()
+    right = board.seen == board.expected and found == expected
+    total = sum(cents for _, cents in found.values()) / 100
     console.print(
-        f"\n{board.updates:,} transactions of {len(board.totals)} customers, {total:,.2f} in all; "
-        f"first result {first_s:.1f} s after the start"
+        f"\n{board.counted:,} transactions in {len(board.windows)} windows and {board.late_count:,} "
+        f"late ones, {total:,.2f} in all; first result {first_s:.1f} s after the start"
     )
+    if board.late_count:
+        _show_late(console, board)
     if recovery is not None:
         flows = (
             "" if recovery.seconds is None else f", flowing again after {recovery.seconds:.1f} s"
@@ -65,13 +82,39 @@ def summary(
         )
     if right:
         console.print(
-            "[green]Every transaction was counted exactly once;\n"
-            "every customer's total is the generator's own, to the cent.[/green]"
+            "[green]Every transaction was counted exactly once, in its window or among the late;\n"
+            "every customer's sum in every window is the generator's own, to the cent.[/green]"
         )
     else:
-        wrong = sorted(c for c in expected if board.totals.get(c) != expected[c])
+        wrong = sorted(place for place in expected if found.get(place) != expected[place])
+        named = ", ".join(f"{customer} at {_hours(start)}" for start, customer in wrong[:_SHOWN])
         console.print(
-            f"[red]The totals differ from the generator's: {board.updates} of {board.expected} "
-            f"records, wrong customers: {', '.join(wrong) or 'none'}[/red]"
+            f"[red]The sums differ from the generator's: {board.seen:,} of {board.expected:,} "
+            f"transactions, {len(wrong)} wrong sums: {named or 'none'}[/red]"
         )
     return right
+
+
+def _show_late(console: Console, board: Scoreboard) -> None:
+    table = Table(title="Came after their window was over (side output)")
+    table.add_column("window")
+    table.add_column("late", justify="right")
+    table.add_column("spend", justify="right")
+    table.add_column("customers")
+    for start in sorted(board.late)[:_SHOWN]:
+        transactions, cents = board.late[start].total()
+        names = sorted(board.late[start].sums)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        who = ", ".join(names[:_NAMED]) + more
+        table.add_row(_hours(start), f"{transactions:,}", f"{cents / 100:,.2f}", who)
+    console.print(table)
+
+
+def _top(tally: Tally) -> str:
+    customer, (_, cents) = max(tally.sums.copy().items(), key=lambda each: each[1][1])
+    return f"{customer} {cents / 100:,.2f}"
+
+
+def _hours(start: int) -> str:
+    first, last = (datetime.fromtimestamp(at / 1000, UTC) for at in (start, start + WINDOW_MS))
+    return f"{first:%H:%M}-{last:%H:%M}"

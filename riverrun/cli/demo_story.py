@@ -29,7 +29,7 @@ class Recovery:
     """The process that was killed."""
     checkpoint: int
     seconds: float | None
-    """From the kill to the first total of the next attempt; None if none has come yet."""
+    """From the kill to the first result of the next attempt; None if none has come yet."""
 
 
 class Story:
@@ -78,7 +78,7 @@ class Story:
         return (
             self._kills
             and self._victim is None
-            and self._board.updates >= _KILL_AT * self._board.expected
+            and self._board.seen >= _KILL_AT * self._board.expected
         )
 
     def _kill(self) -> None:
@@ -88,7 +88,7 @@ class Story:
         self._victim = attempt, pid
         self._killed_ns = time.time_ns()
         os.kill(pid, signal.SIGKILL)
-        self._tell(f"[bold red]kill -9 {pid}[/]: a worker that keeps totals, in mid-stream")
+        self._tell(f"[bold red]kill -9 {pid}[/]: a worker that keeps open windows, in mid-stream")
 
     def _tell_failures(self) -> None:
         failures = self._client.get_failures()
@@ -111,7 +111,7 @@ class Story:
         if restored is not None and restored.id != self._restored:
             self._restored = restored.id
             self._tell(
-                f"[yellow]restored[/]: totals and source positions of checkpoint {restored.id}"
+                f"[yellow]restored[/]: open windows and source positions of checkpoint {restored.id}"
             )
         done = statistics.latest.completed
         if done is not None:
@@ -125,7 +125,7 @@ class Story:
         seconds = self._seconds_to_flow()
         if seconds is not None and not self._flows:
             self._flows = True
-            self._tell(f"[green]records flow again[/], {seconds:.1f} s after the kill")
+            self._tell(f"[green]results flow again[/], {seconds:.1f} s after the kill")
 
     def _seconds_to_flow(self) -> float | None:
         if self._victim is None:

@@ -6,20 +6,33 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
+from riverrun.api.runtime_context import DetachedRuntimeContext
+from riverrun.api.windows import TimeWindow
 from riverrun.checkpoint.statistics import (
     CheckpointingStatistics,
     LatestCheckpoints,
     RestoredCheckpoint,
 )
-from riverrun.cli.demo import Stamp, transaction
-from riverrun.cli.demo_board import Place, Scoreboard, Update
-from riverrun.cli.demo_screen import summary
+from riverrun.cli.demo_board import Scoreboard
+from riverrun.cli.demo_screen import screen, summary
 from riverrun.cli.demo_story import Recovery, Story
+from riverrun.cli.demo_transactions import (
+    OUT_OF_ORDER_MS,
+    START_MS,
+    WINDOW_MS,
+    Late,
+    Place,
+    Result,
+    Sum,
+    Transactions,
+    WithWindow,
+)
 from riverrun.core.errors import Failure
 from riverrun.core.ids import Attempt, Millis
 from riverrun.core.lifecycle import JobStatus
@@ -63,8 +76,8 @@ def printed(console: Console) -> str:
     return cast("io.StringIO", console.file).getvalue()
 
 
-def update(cents: int, place: Place, ready_ns: int = 2_000_000) -> Update:
-    return "Aino", cents, 1_000_000, ready_ns, place
+def result(cents: int, place: Place, ready_ns: int = 2_000_000, *, start: int = 0) -> Result:
+    return start, "Aino", (1, cents), ready_ns, place
 
 
 def story_of(job: PlayedJob, board: Scoreboard, console: Console, *, kills: bool = True) -> Story:
@@ -72,22 +85,28 @@ def story_of(job: PlayedJob, board: Scoreboard, console: Console, *, kills: bool
 
 
 class TestScoreboard:
-    def test_the_newest_total_and_the_number_of_updates_are_kept(self) -> None:
+    def test_results_of_a_window_and_late_transactions_add_up(self) -> None:
+        board = Scoreboard(expected=3)
+
+        board.take(result(100, (0, 1, 7)))
+        board.take(result(250, (1, 1, 8)))
+        board.take_late(result(40, (1, 1, 8)))
+
+        assert board.windows[0].sums == {"Aino": (2, 350)}
+        assert board.late[0].total() == (1, 40)
+        assert board.sums() == {(0, "Aino"): (3, 390)}
+        assert board.seen == 3
+
+    def test_the_screen_shows_windows_and_who_was_late(self, out: Console) -> None:
         board = Scoreboard(expected=2)
+        board.take(result(1_000, (0, 1, 7), start=START_MS))
+        board.take_late(result(40, (0, 1, 7), start=START_MS))
 
-        board.take(update(100, (0, 1, 7)))
-        board.take(update(250, (0, 1, 7)))
+        out.print(screen(board, 2, "3 checkpoints"))
 
-        assert board.totals == {"Aino": 250}
-        assert board.counts == {"Aino": 2}
-        assert board.updates == 2
-
-    def test_latency_is_from_making_to_the_sink(self) -> None:
-        board = Scoreboard(expected=1)
-
-        board.take(update(100, (0, 0, 7)))
-
-        assert board.latency(0.5) == 1.0
+        assert "10:00-10:05" in printed(out)
+        assert "Aino 10.00" in printed(out)
+        assert "1 late" in printed(out)
 
 
 class TestStory:
@@ -98,7 +117,7 @@ class TestStory:
         story = story_of(PlayedJob(), board, out)
 
         story.look()
-        board.take(update(100, (0, 1, worker.pid)))
+        board.take(result(100, (0, 1, worker.pid)))
         story.look()
         story.look()
 
@@ -109,7 +128,7 @@ class TestStory:
         board = Scoreboard(expected=1)
         story = story_of(PlayedJob(), board, out, kills=False)
 
-        board.take(update(100, (0, 1, 1)))
+        board.take(result(100, (0, 1, 1)))
         story.look()
 
         assert printed(out) == ""
@@ -118,7 +137,7 @@ class TestStory:
     def test_the_way_back_is_told(self, out: Console, worker: "subprocess.Popen[bytes]") -> None:
         board, job = Scoreboard(expected=2), PlayedJob()
         story = story_of(job, board, out)
-        board.take(update(100, (0, 1, worker.pid)))
+        board.take(result(100, (0, 1, worker.pid)))
         story.look()
 
         failure = Failure("WorkerLost", "the Python worker is gone\nmore")
@@ -127,7 +146,7 @@ class TestStory:
         story.look()
         job.now = JobStatus.RUNNING
         job.restored = RestoredCheckpoint(8, 0, "/chk-8", is_savepoint=False)
-        board.take(update(200, (1, 0, 99), ready_ns=2**62))
+        board.take(result(200, (1, 0, 99), ready_ns=2**62))
         story.look()
         story.look()
 
@@ -135,9 +154,9 @@ class TestStory:
         assert lines[1:4] == [
             "attempt 1 failed: the Python worker is gone",
             "restarting: all subtasks, from the latest complete checkpoint",
-            "restored: totals and source positions of checkpoint 8",
+            "restored: open windows and source positions of checkpoint 8",
         ]
-        assert lines[4].startswith("records flow again")
+        assert lines[4].startswith("results flow again")
         assert len(lines) == 5
         recovery = story.recovery()
         assert recovery is not None
@@ -146,11 +165,11 @@ class TestStory:
 
 class TestSummary:
     def verdict(self, board: Scoreboard, out: Console) -> bool:
-        return summary(out, board, Recovery(7, 3, 2.5), 1.0, {"Aino": 100})
+        return summary(out, board, Recovery(7, 3, 2.5), 1.0, {(START_MS, "Aino"): (1, 100)})
 
     def test_exact_totals_are_confirmed(self, out: Console) -> None:
         board = Scoreboard(expected=1)
-        board.take(update(100, (0, 0, 7)))
+        board.take(result(100, (0, 0, 7), start=START_MS))
 
         assert self.verdict(board, out)
         assert "exactly once" in printed(out)
@@ -158,34 +177,47 @@ class TestSummary:
 
     def test_a_record_that_came_twice_is_an_error(self, out: Console) -> None:
         board = Scoreboard(expected=1)
-        board.take(update(100, (0, 0, 7)))
-        board.take(update(100, (0, 0, 7)))
+        board.take(result(100, (0, 0, 7), start=START_MS))
+        board.take(result(100, (0, 0, 7), start=START_MS))
 
         assert not self.verdict(board, out)
 
     def test_a_wrong_total_is_an_error_that_names_the_customer(self, out: Console) -> None:
         board = Scoreboard(expected=1)
-        board.take(update(90, (0, 0, 7)))
+        board.take(result(90, (0, 0, 7), start=START_MS))
 
         assert not self.verdict(board, out)
-        assert "wrong customers: Aino" in printed(out)
+        assert "Aino at 10:00-10:05" in printed(out)
 
 
-def test_transactions_are_the_same_whenever_they_are_made() -> None:
-    def without_time(index: int) -> tuple[Any, ...]:
-        return transaction(index)[:2]
+def test_most_transactions_are_a_little_out_of_order_and_some_are_much_too_late() -> None:
+    made = [Transactions(1000.0)(index)[2] for index in range(10_000)]
 
-    assert [without_time(i) for i in range(100)] == [without_time(i) for i in range(100)]
+    behind = [max(made[: index + 1]) - at for index, at in enumerate(made)]
+
+    assert sum(late > OUT_OF_ORDER_MS for late in behind) in range(5, 21)
+    assert made != sorted(made)
+    assert [Transactions(1000.0)(index)[2] for index in range(10_000)] == made
 
 
-def test_a_stamp_says_when_and_where() -> None:
-    from riverrun.api.runtime_context import DetachedRuntimeContext  # noqa: PLC0415
+def test_expected_sums_are_by_window_and_customer() -> None:
+    transactions = Transactions(1000.0)
+    expected: dict[tuple[int, str], Sum] = transactions.expected(2_000)
 
-    stamp = Stamp()
-    stamp.open(DetachedRuntimeContext("stamp", subtask_index=1))
+    assert sum(count for count, _ in expected.values()) == 2_000
+    assert {start % WINDOW_MS for start, _ in expected} == {0}
 
-    customer, cents, made_ns, ready_ns, place = stamp.map(("Aino", 100, 5))
 
-    assert (customer, cents, made_ns) == ("Aino", 100, 5)
-    assert ready_ns > made_ns
-    assert place[:2] == (0, 1)
+def test_results_say_when_and_where() -> None:
+    late, window = Late(), WithWindow()
+    for function in (late, window):
+        function.open(DetachedRuntimeContext("demo", subtask_index=1))
+    context: Any = SimpleNamespace(window=lambda: TimeWindow(START_MS, START_MS + WINDOW_MS))
+
+    (found,) = window.process("Aino", context, [(2, 100)])
+    start, customer, total, ready_ns, place = late.map(("Bao", 5, START_MS + 1))
+
+    assert found[:3] == (START_MS, "Aino", (2, 100))
+    assert (start, customer, total) == (START_MS, "Bao", (1, 5))
+    assert ready_ns >= found[3]
+    assert place[:2] == found[4][:2] == (0, 1)
