@@ -7,7 +7,7 @@ background part of a snapshot (``FrozenState.write``), which runs while records 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
@@ -114,6 +114,10 @@ class KeyedStateBackend(ABC):
     def timers(self, name: str) -> TimerQueue:
         """The timers kept under ``name``; the same object for the same name."""
         raise NotImplementedError(name)
+
+    @abstractmethod
+    def timer_queues(self) -> Mapping[str, TimerQueue]:
+        """The timers that were asked for, by their names."""
 
     def fold(
         self,

@@ -232,6 +232,14 @@ class OperatorHarness:
         """Every key that has a value in a state."""
         return list(self._states().keyed.keys(state_name))
 
+    def event_timers(self) -> int:
+        """How many event-time timers are set."""
+        return self._timers(".event")
+
+    def processing_timers(self) -> int:
+        """How many processing-time timers are set."""
+        return self._timers(".processing")
+
     def metrics(self) -> dict[str, float]:
         """The metrics of the task and of its operators, by name."""
         return {
@@ -284,6 +292,10 @@ class OperatorHarness:
         )
         restores = assign(metadata, self._program.graph, allow_non_restored=True, owned=False)
         return restores[SubtaskId(self._program.vertex.id, self._subtask)]
+
+    def _timers(self, kind: str) -> int:
+        queues = self._states().keyed.timer_queues()
+        return sum(len(queue) for name, queue in queues.items() if name.endswith(kind))
 
     def _states(self) -> OperatorStates:
         return self._task.states[0]

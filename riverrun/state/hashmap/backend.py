@@ -7,7 +7,7 @@ what nobody asks for is kept as bytes and goes into the next snapshot as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -72,6 +72,9 @@ class HashMapBackend(KeyedStateBackend):
             state = with_ttl(descriptor, state, rules, sweeper.step if sweeper else None)
         self._states[descriptor.name] = state
         return state
+
+    def timer_queues(self) -> Mapping[str, HashMapTimerQueue]:
+        return self._timers
 
     def timers(self, name: str) -> HashMapTimerQueue:
         queue = self._timers.get(name)

@@ -6,7 +6,7 @@ links its files. All of it but the background part of a snapshot runs in the tas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Final
 
@@ -88,6 +88,9 @@ class RocksDBBackend(KeyedStateBackend):
             state = with_ttl(descriptor, state, rules, self._sweep(descriptor, table, rules))
         self._states[descriptor.name] = state
         return state
+
+    def timer_queues(self) -> Mapping[str, RocksDBTimerQueue]:
+        return self._timers
 
     def timers(self, name: str) -> RocksDBTimerQueue:
         queue = self._timers.get(name)

@@ -41,6 +41,34 @@ def counted(stream: DataStream) -> DataStream:
     return stream.key_by(lambda word: word).process(Count())
 
 
+class Alarm(KeyedProcessFunction):
+    def process_element(self, value: str, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
+        ctx.timer_service().register_event_time_timer(100)
+        ctx.timer_service().register_processing_time_timer(50)
+        yield from ()
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
+        yield ctx.get_current_key(), timestamp, ctx.time_domain().name
+
+
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_timers_are_counted_and_fire_as_the_test_moves_time(backend: str) -> None:
+    def alarmed(stream: DataStream) -> DataStream:
+        return stream.key_by(lambda word: word).process(Alarm())
+
+    with OperatorHarness(alarmed, backend=backend) as harness:
+        harness.push("a", timestamp=1)
+        harness.push("a", timestamp=2)
+        assert (harness.event_timers(), harness.processing_timers()) == (1, 1)
+
+        harness.advance_clock(60)
+        harness.watermark(99)
+        assert harness.records() == [(("a", 50, "PROCESSING_TIME"), None)]
+        harness.watermark(100)
+        assert harness.records() == [(("a", 100, "EVENT_TIME"), 100)]
+        assert (harness.event_timers(), harness.processing_timers()) == (0, 0)
+
+
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_state_can_be_looked_at_and_goes_on_in_another_harness(backend: str) -> None:
     with OperatorHarness(counted, backend=backend) as first:
