@@ -37,6 +37,8 @@ class TaskRuntimeContext(RuntimeContext):
         self._deployment = deployment
         self._metrics = MetricGroup(metrics)
         self._states = states
+        self._known: dict[str, tuple[StateDescriptor, Any]] = {}
+        """States by name, each with the descriptor that it was last asked for with."""
 
     def get_task_name(self) -> str:
         return self._deployment.name
@@ -79,9 +81,14 @@ class TaskRuntimeContext(RuntimeContext):
         )
 
     def _keyed(self, method: str, descriptor: StateDescriptor) -> Any:
+        known = self._known.get(descriptor.name)
+        if known is not None and known[0] is descriptor:
+            return known[1]  # some ask for every record
         if self._states is None or not self._states.has_key:
             self._refuse(method, descriptor)
-        return self._states.keyed.state(descriptor)
+        state = self._states.keyed.state(descriptor)
+        self._known[descriptor.name] = (descriptor, state)
+        return state
 
     def _owner(self) -> str:
         return (

@@ -20,6 +20,8 @@ STATE: Final = "_window.merging"
 
 Mapping: TypeAlias = dict[Namespace, Namespace]
 """The windows of a key, each with its state window."""
+Stored: TypeAlias = tuple[tuple[Namespace, Namespace], ...]
+"""The same as it is in state."""
 Merged: TypeAlias = Callable[[Namespace, list[Namespace], Namespace, list[Namespace]], None]
 """Told that windows became one: the result, those that it was made of, its state window, and the state
 windows whose contents are to be moved there."""
@@ -30,20 +32,27 @@ Merge: TypeAlias = Callable[[Namespace, Iterable[Namespace]], Groups]
 
 
 class MergingWindowSet:
-    """Merges windows of the backend's current key."""
+    """Merges windows of the backend's current key.
+
+    Attributes:
+        stored: Gives the windows of the key as they are in state; None: it has none.
+        store: Puts them there.
+    """
 
     def __init__(self, backend: KeyedStateBackend, merge: Merge) -> None:
         descriptor = ValueStateDescriptor(STATE)
-        self._state = cast("ValueState[tuple[Any, ...]]", backend.state(descriptor))
+        state = cast("ValueState[Stored]", backend.state(descriptor))
         self._merge = merge
+        self.stored: Callable[[], Stored | None] = state.value
+        self.store: Callable[[Stored | None], None] = state.update
 
     def load(self) -> Mapping:
         """The windows of the key."""
-        return dict(self._state.value() or ())
+        return dict(self.stored() or ())
 
     def save(self, windows: Mapping) -> None:
         """Remember ``windows`` as those of the key."""
-        self._state.update(tuple(windows.items()) or None)
+        self.store(tuple(windows.items()) or None)
 
     def add(self, windows: Mapping, new: Namespace, merged: Merged) -> Namespace:
         """Take a new window in and merge what is to be merged.
@@ -91,11 +100,10 @@ def merge_times(new: Namespace, windows: Iterable[Namespace]) -> Groups:
     [((0, 20), [(0, 10), (12, 20), (5, 15)])]
     """
     start, end = new
-    parts = [each for each in windows if each[0] <= end and each[1] >= start]
+    parts = sorted(each for each in windows if each[0] <= end and each[1] >= start)
     if not parts:
         return []
-    low = min(start, *(each[0] for each in parts))
-    high = max(end, *(each[1] for each in parts))
+    low, high = min(start, parts[0][0]), max(end, parts[-1][1])
     return [((low, high), [*parts, new])]
 
 

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from riverrun.api.session_windows import DynamicEventTimeSessionWindows, EventTimeSessionWindows
+from riverrun.api.timer_service import TimeDomain
 from riverrun.api.triggers import EventTimeTrigger
+from riverrun.api.windows import Window
 from riverrun.graph.specs import WindowSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.operators.operator import Emit
@@ -77,17 +79,48 @@ class SessionOperator(MergingWindowOperator):
         return by_key, one_by_one
 
     def _add_sessions(self, key: Any, items: list[_Item]) -> None:
-        backend, contents, windows = self._backend, self._contents, self._windows
-        known = windows.load()
+        """Take in records of the current key, none of which can be late."""
+        if len(items) == 1:
+            start, end, value = items[0]
+            self._add_session(key, (start, end), [value])
+            return
+        for window, values in sessions_of(items):
+            self._add_session(key, window, values)
+
+    def _add_session(self, key: Any, new: tuple[int, int], values: list[Any]) -> None:
+        windows = self._windows
+        stored = windows.stored()
+        if stored is None:
+            self._backend.namespace = new
+            self._contents.add_all(values, ())
+            windows.store(((new, new),))
+            self._set_timers(key, new)
+            return
+        if len(stored) > 1:
+            self._meet_many(key, new, values)
+            return
+        ((known, home),) = stored
+        if new[0] > known[1] or new[1] < known[0]:
+            self._meet_many(key, new, values)
+            return
+        self._backend.namespace = home
+        self._contents.add_all(values, ())
+        grown = (min(new[0], known[0]), max(new[1], known[1]))
+        if grown != known:
+            self._remove_timers(key, known)
+            self._set_timers(key, grown)
+            windows.store(((grown, home),))
+
+    def _meet_many(self, key: Any, new: Namespace, values: list[Any]) -> None:
+        """The same where the key has other sessions, too."""
+        known = self._windows.load()
         before = known.copy()
-        for new, values in sessions_of(items):
-            window = windows.add(known, new, self._merged_sessions)
-            backend.namespace = known[window]
-            contents.add_all(values, ())
-            if window not in before:
-                self._set_timers(key, window)
-        if known != before:
-            windows.save(known)
+        window = self._windows.add(known, new, self._merged_sessions)
+        self._backend.namespace = known[window]
+        self._contents.add_all(values, ())
+        if window not in before:
+            self._set_timers(key, window)
+            self._windows.save(known)
 
     def _merged_sessions(
         self,
@@ -98,14 +131,36 @@ class SessionOperator(MergingWindowOperator):
     ) -> None:
         """Sessions became one: the timers of each end, as the trigger would have it."""
         del result
-        key, remove, lateness = self._backend.key, self._timers.event.remove, self._lateness
         for part in parts:
-            end = part[1] - 1
-            remove(end, key, part)
-            if lateness:
-                remove(min(end + lateness, MAX_TIME), key, part)
+            self._remove_timers(self._backend.key, part)
         if moved:
             self._contents.merge(state_window, moved)
+
+    def _timer_due(
+        self, time: int, window: Window, namespace: Namespace, domain: TimeDomain
+    ) -> None:
+        """What the trigger would say is known: to fire at the end."""
+        del domain
+        windows = self._windows.load()
+        if namespace not in windows:
+            return
+        end: int = namespace[1] - 1
+        last = time == min(end + self._lateness, MAX_TIME)
+        self._backend.namespace = windows[namespace]
+        if time == end:
+            self._fire(window, last=last)
+        if last:
+            self._contents.clear()
+            if self._function_clear is not None:
+                self._function_clear(window)
+            del windows[namespace]
+            self._windows.save(windows)
+
+    def _remove_timers(self, key: Any, window: Namespace) -> None:
+        end = window[1] - 1
+        self._timers.event.remove(end, key, window)
+        if self._lateness:
+            self._timers.event.remove(min(end + self._lateness, MAX_TIME), key, window)
 
     def _set_timers(self, key: Any, window: Namespace) -> None:
         end = window[1] - 1
