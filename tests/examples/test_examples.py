@@ -60,6 +60,13 @@ books: 79 payments above the limit
 food: 71 payments above the limit
 travel: 26 payments above the limit
 """
+ENRICHED = """\
+in order: True
+Chile: 167 payments
+Ghana: 111 payments
+Japan: 111 payments
+Norway: 111 payments
+"""
 PYFLINK_WORDS = """\
 ('be', 2)
 ('is', 1)
@@ -82,6 +89,7 @@ PLAIN = {
     "partitioning.py": PLACES,
     "stateful_count.py": SURVIVED,
     "rules_broadcast.py": ABOVE,
+    "async_enrichment.py": ENRICHED,
 }
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}
