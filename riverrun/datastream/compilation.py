@@ -12,6 +12,7 @@ from riverrun.connectors.collect import ClientHandler
 from riverrun.core import options
 from riverrun.core.errors import ProgramError
 from riverrun.core.options import RuntimeExecutionMode
+from riverrun.graph.column_specs import ColumnAggregateSpec, ColumnWindowSpec
 from riverrun.graph.job_graph import JobGraph, build_job_graph
 from riverrun.graph.specs import (
     OperatorSpec,
@@ -111,13 +112,16 @@ def _final(spec: OperatorSpec) -> OperatorSpec:
     or timer sees everything that belongs to it. Windows of the wall clock fire at the end, too.
     """
     match spec:
-        case ReduceSpec():
+        case ReduceSpec() | ColumnAggregateSpec():
             return replace(spec, final_only=True)
         case SourceSpec(watermark_strategy=WatermarkStrategy() as strategy):
             return replace(spec, watermark_strategy=_until_the_end(strategy))
         case TimestampsAndWatermarksSpec(strategy):
             return replace(spec, strategy=_until_the_end(strategy))
-        case WindowSpec(assigner=ProcessingTimeAssigner()):
+        case (
+            WindowSpec(assigner=ProcessingTimeAssigner())
+            | ColumnWindowSpec(assigner=ProcessingTimeAssigner())
+        ):
             return replace(spec, fire_open_at_end=True)
         case _:
             return spec

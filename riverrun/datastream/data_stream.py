@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias, overload
 
 from riverrun.api.aggregations import Aggregation, aggregation
+from riverrun.api.columns import Column, Field, Name
 from riverrun.api.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -34,6 +35,7 @@ from riverrun.api.window_assigner import WindowAssigner
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.broadcast import BroadcastConnectedStream, BroadcastStream
 from riverrun.datastream.collect import CloseableIterator
+from riverrun.datastream.column_streams import ColumnMethods, KeyedColumnMethods
 from riverrun.datastream.connected import ConnectedStreams, Keys
 from riverrun.datastream.execution_config import ExecutionConfig, check_positive
 from riverrun.datastream.interval_join import IntervalJoin
@@ -77,7 +79,7 @@ __all__ = ["CachedDataStream", "DataStream", "KeyedStream"]
 Type: TypeAlias = TypeInformation | None
 
 
-class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
+class DataStream(StreamPartitions, StreamEnds, OperatorSettings, ColumnMethods["DataStream"]):
     """A stream of records.
 
     A function may be an object of its function class (with ``open`` and ``close``) or a plain
@@ -178,10 +180,21 @@ class DataStream(StreamPartitions, StreamEnds, OperatorSettings):
     def key_by(self, key_selector: KeySelector | Callable1, key_type: Type = None) -> KeyedStream:
         """The same records, those of one key together in one subtask.
 
-        A key must be hashable and always the same for the same record.
+        A key must be hashable and always the same for the same record. ``col("name")`` stands for the
+        value of a column.
         """
+        if isinstance(key_selector, Column) and key_type is None:
+            return self.key_by_columns(key_selector)  # type: ignore[arg-type]  # it refuses others
         bare = key_callable(key_selector)
         return KeyedStream(self, bare, output_type_of("key_by", key_type, bare))
+
+    def key_by_columns(self, *columns: Name | Field) -> KeyedStream:
+        """The same records by the value of a column, or by the tuple of the values of several.
+
+        Keys are found without a call for each record where records travel as columns.
+        """
+        key, key_type = self._column_key("key_by_columns", columns)
+        return KeyedStream(self, key_callable(key), key_type)
 
     def union(self, *streams: DataStream) -> DataStream:
         """The records of this and of all other streams, in no particular order between them."""
@@ -313,7 +326,7 @@ class CachedDataStream(DataStream):
         """Forget what was kept, which is nothing."""
 
 
-class KeyedStream(KeyedRefusals, DataStream):
+class KeyedStream(KeyedRefusals, KeyedColumnMethods[DataStream], DataStream):
     """A stream partitioned by key: its operators see one key's records in one place and in order."""
 
     AccumulateType: ClassVar = Aggregation

@@ -21,8 +21,10 @@ from riverrun.api.functions import (
 from riverrun.api.resolve import Callable2, key_callable
 from riverrun.api.window_assigner import WindowAssigner
 from riverrun.api.window_assigners import CountSlidingWindowAssigner, CountTumblingWindowAssigner
+from riverrun.datastream.column_streams import key_columns
 from riverrun.datastream.windowing import OperatorStream, Records, Windows
 from riverrun.graph.transformations import Transformation
+from riverrun.serde.columns import ColumnLayout
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
 
@@ -89,6 +91,10 @@ class WindowedStream(Windows[S]):
                 f"process: got {process_window_function!r}; expected a ProcessWindowFunction object"
             )
         return self._build("process", None, process_window_function, output_type)
+
+    def _key_columns(self, layout: ColumnLayout) -> list[tuple[str, TypeInformation]]:
+        keyed: Any = self._stream
+        return key_columns("aggregate_columns", keyed._key_selector, keyed._key_type, layout)  # noqa: SLF001
 
     def _placed(self, result: S, operator: Transformation) -> S:
         del operator

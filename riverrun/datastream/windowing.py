@@ -6,6 +6,10 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from riverrun.api.aggregations import Aggregation, aggregation
+from riverrun.api.column_aggregates import Aggregate
+from riverrun.api.column_folds import RowAggregates
+from riverrun.api.column_results import AllWindowRows, WindowRows
+from riverrun.api.columns import layout_for
 from riverrun.api.evictor import Evictor
 from riverrun.api.functions import (
     AggregateFunction,
@@ -19,11 +23,15 @@ from riverrun.api.trigger import Trigger
 from riverrun.api.window_assigner import MergingWindowAssigner, WindowAssigner
 from riverrun.api.window_lengths import Length, milliseconds
 from riverrun.core.errors import ProgramError
+from riverrun.datastream.column_streams import rows_of
+from riverrun.datastream.column_windows import bounds_of, column_types, fixed_windows
 from riverrun.datastream.output_types import checked_type, output_type_of
 from riverrun.datastream.program import Environment, Program
 from riverrun.datastream.window_operation import WindowOperationDescriptor
+from riverrun.graph.column_specs import ColumnWindowSpec
 from riverrun.graph.specs import OperatorSpec, WindowFunctions, WindowSpec
 from riverrun.graph.transformations import Transformation, Upstream
+from riverrun.serde.columns import ColumnLayout
 from riverrun.serde.composite_types import RowTypeInfo
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
@@ -168,6 +176,46 @@ class Windows(Generic[S]):
         """The window's record with the greatest field; the first of several."""
         return self._aggregated(Aggregation.MAX_BY, position_to_max_by)
 
+    def aggregate_columns(self, *aggregates: Aggregate) -> S:
+        """A row for each window: the columns of its key, its start and end, and the aggregates.
+
+        ``window_start`` and ``window_end`` are milliseconds since 1970; windows that are not of time
+        have no such columns. Windows of one size that fire when they are over work on whole columns;
+        sessions, counts, and windows with a trigger or an evictor of the program's own fold records one
+        by one, with the same results.
+        """
+        layout = layout_for("aggregate_columns", self._known_type())
+        shown = self._key_columns(layout)
+        bounds = bounds_of(self._assigner)
+        made = rows_of("aggregate_columns", [*shown, *bounds], aggregates, layout)
+        fixed = fixed_windows(self._assigner, self._trigger, self._evictor)
+        if fixed is None:
+            folding = RowAggregates(aggregates, column_types(layout, aggregates))
+            names = layout_for("aggregate_columns", made).names
+            rows = WindowRows if self._keyed else AllWindowRows
+            return self._add(
+                folding, rows(names, len(shown), bounds=bool(bounds)), made, declared=True
+            )
+        spec = ColumnWindowSpec(
+            aggregates=aggregates,
+            input_type=layout.type_info,
+            assigner=fixed,
+            allowed_lateness_ms=self._lateness_ms,
+            late_tag=None if self._late_tag is None else self._late_tag.tag_id,
+            keyed=self._keyed,
+        )
+        described = ", ".join(aggregate.name for aggregate in aggregates)
+        trigger = fixed.get_default_trigger(None)
+        result = self._add_operator(spec, fixed, trigger, described, made, declared=True)
+        # What is kept in state belongs to key groups, under keys of its own.
+        result._operator("window").key_type = None  # noqa: SLF001
+        return result
+
+    def _key_columns(self, layout: ColumnLayout) -> list[tuple[str, TypeInformation]]:
+        """The columns that show the key; none if there are no keys."""
+        del layout
+        return []
+
     def _aggregated(self, kind: Aggregation, position: int | str) -> S:
         return self._reduce(aggregation(kind, position), None, None)
 
@@ -216,15 +264,27 @@ class Windows(Generic[S]):
         declared: bool,
     ) -> S:
         spec = self._spec(folding, function)
-        described = WindowOperationDescriptor(
-            spec.assigner, spec.trigger, spec.allowed_lateness_ms, self._late_tag
+        parts = [part for part in (self._evictor, folding, function) if part is not None]
+        names = ", ".join(type(part).__name__ for part in parts)
+        return self._add_operator(
+            spec, spec.assigner, spec.trigger, names, type_info, declared=declared
         )
+
+    def _add_operator(
+        self,
+        spec: OperatorSpec,
+        assigner: WindowAssigner[Any, Any],
+        trigger: Trigger[Any, Any],
+        names: str,
+        type_info: Type,
+        *,
+        declared: bool,
+    ) -> S:
+        described = WindowOperationDescriptor(assigner, trigger, self._lateness_ms, self._late_tag)
         result = self._stream._then(  # noqa: SLF001
             described.generate_op_name(), spec, type_info, declared=declared
         )
         operator = result._operator("window")  # noqa: SLF001
-        parts = [part for part in (self._evictor, folding, function) if part is not None]
-        names = ", ".join(type(part).__name__ for part in parts)
         operator.description = described.generate_op_desc(self._kind, names)
         if self._late_tag is not None:
             self._stream._program.claim_side_output(  # noqa: SLF001

@@ -9,8 +9,20 @@ from typing import Any, TypeAlias
 from riverrun.api.batch_functions import BatchFormat, BatchFunction
 from riverrun.api.column_aggregates import Aggregate
 from riverrun.api.columns import Column
+from riverrun.api.window_assigners import (
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
 from riverrun.serde.type_info import TypeInformation
 
+FixedWindows: TypeAlias = (
+    TumblingEventTimeWindows[Any]
+    | TumblingProcessingTimeWindows[Any]
+    | SlidingEventTimeWindows[Any]
+    | SlidingProcessingTimeWindows[Any]
+)
 BatchCallable: TypeAlias = Callable[[Any], Any]
 
 
@@ -52,20 +64,19 @@ class ColumnAggregateSpec:
 
 @dataclass(frozen=True, slots=True)
 class ColumnWindowSpec:
-    """Aggregates per key and time window of ``size_ms``, one every ``slide_ms``.
+    """Aggregates per key and time window; windows follow each other or overlap, and fire when they are over.
 
     ``keyed`` says whether the key is a part of what comes out.
     """
 
     aggregates: tuple[Aggregate, ...]
     input_type: TypeInformation
-    size_ms: int
-    slide_ms: int
-    offset_ms: int
-    event_time: bool
+    assigner: FixedWindows
     allowed_lateness_ms: int = 0
     late_tag: str | None = None
     keyed: bool = True
+    fire_open_at_end: bool = False
+    """Whether windows of the wall clock that are open at the end of input fire then (BATCH mode)."""
 
 
 ColumnSpec: TypeAlias = MapBatchesSpec | FilterBatchesSpec | ColumnAggregateSpec | ColumnWindowSpec

@@ -19,11 +19,20 @@ from riverrun.serde.basic_types import BasicType, BasicTypeInfo
 from riverrun.serde.columns import ColumnLayout, ColumnRun, plain_type
 from riverrun.serde.type_info import TypeInformation
 
-__all__ = ["ColumnMismatch", "batch_from", "column_from", "kinds", "view_of", "view_type"]
+__all__ = [
+    "ColumnMismatch",
+    "batch_from",
+    "column_array",
+    "column_from",
+    "kinds",
+    "view_of",
+    "view_type",
+]
 
 _BIG: Final = (BasicType.BIG_DEC, BasicType.BIG_INT)
 _ANY_DECIMAL: Final = pa.decimal256(76, 18)
 _ANY_INTEGER: Final = pa.decimal256(76, 0)
+_NULL: Final = pa.null()
 
 
 class ColumnMismatch(TypeError):  # noqa: N818  (the name says what happened)
@@ -97,7 +106,7 @@ def column_from(layout: ColumnLayout, position: int, given: Any) -> pa.Array:
     name, wanted = layout.names[position], layout.schema.field(position).type
     column = layout.columns[position]
     try:
-        array = _array(given, wanted)
+        array = column_array(given, wanted)
         if _big(layout.types[position]) is not None and array.type != wanted:
             return _big_column(column, array, layout.types[position])
         if array.type != wanted:
@@ -130,7 +139,8 @@ def _big_column(column: Column, array: pa.Array, type_info: TypeInformation) -> 
     )
 
 
-def _array(given: Any, wanted: pa.DataType) -> pa.Array:
+def column_array(given: Any, wanted: pa.DataType = _NULL) -> pa.Array:
+    """What a program gives as a column, as one Arrow array; of type ``wanted`` if all of it is null."""
     if isinstance(given, pa.ChunkedArray):
         given = given.combine_chunks()
         if isinstance(given, pa.ChunkedArray):  # more than one array can hold, or none at all

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from riverrun.graph.column_specs import (
+    ColumnAggregateSpec,
+    ColumnWindowSpec,
+    FilterBatchesSpec,
+    MapBatchesSpec,
+)
 from riverrun.graph.specs import (
     AsyncWaitSpec,
     BroadcastProcessSpec,
@@ -26,12 +32,15 @@ from riverrun.graph.specs import (
     WindowSpec,
 )
 from riverrun.runtime.operators.async_wait import AsyncWaitOperator
+from riverrun.runtime.operators.batches import FilterBatchesOperator, MapBatchesOperator
 from riverrun.runtime.operators.broadcast import (
     BroadcastProcessOperator,
     KeyedBroadcastProcessOperator,
 )
 from riverrun.runtime.operators.co_map import CoFlatMapOperator, CoMapOperator
 from riverrun.runtime.operators.co_process import CoProcessOperator, KeyedCoProcessOperator
+from riverrun.runtime.operators.column_aggregates import ColumnAggregateOperator
+from riverrun.runtime.operators.column_windows import ColumnWindowOperator
 from riverrun.runtime.operators.function_operators import (
     FilterOperator,
     FlatMapOperator,
@@ -63,6 +72,10 @@ OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     WindowSpec: build_window_operator,
     AsyncWaitSpec: AsyncWaitOperator,
     TimestampsAndWatermarksSpec: TimestampsAndWatermarksOperator,
+    MapBatchesSpec: MapBatchesOperator,
+    FilterBatchesSpec: FilterBatchesOperator,
+    ColumnAggregateSpec: ColumnAggregateOperator,
+    ColumnWindowSpec: ColumnWindowOperator,
     SinkSpec: SinkOperator,
 }
 
