@@ -163,6 +163,8 @@ class Pipeline:
             node.pending.extend(task.outbox.take())
             node.stands_since = self._clock.monotonic()
         if turn is Turn.FINISHED:
+            # It may have slept until it was told; what a full inbox does not take must not sleep with it.
+            node.sleeps_until = _AWAKE
             node.finished = self._hand_over(node)
             return True
         if received or turn is Turn.WORKED or node.pending or host.spoke:
