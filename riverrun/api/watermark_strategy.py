@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from riverrun.api.columns import col
 from riverrun.api.watermark_generator import (
     WatermarkGenerator,
     WatermarkGeneratorSupplier,
@@ -156,6 +157,14 @@ class WatermarkStrategy:
                 f"a TimestampAssigner or a callable of (value, record timestamp)"
             )
         return replace(self, timestamp_assigner=timestamp_assigner)
+
+    def with_timestamp_column(self, column: str | int) -> WatermarkStrategy:
+        """Take timestamps from a column: milliseconds since 1970 as whole numbers, or timestamps (UTC).
+
+        The same as ``with_timestamp_assigner(col(column))``; no call for each record where records come
+        as columns.
+        """
+        return replace(self, timestamp_assigner=col(column))
 
     def with_idleness(self, idle_timeout: DurationLike) -> WatermarkStrategy:
         """Leave a source split out of the watermark after ``idle_timeout`` without records."""

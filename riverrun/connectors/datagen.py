@@ -68,7 +68,7 @@ class DataGeneratorSource(Source[Any]):
         return strided_splits(self.count, parallelism)
 
     def create_reader(self, splits: list[Any], context: SourceReaderContext) -> SourceReader[Any]:
-        return _GeneratorReader(self, splits, context)
+        return GeneratorReader(self, splits, context)
 
     def get_boundedness(self) -> Boundedness:
         return Boundedness.CONTINUOUS_UNBOUNDED if self.count is None else Boundedness.BOUNDED
@@ -79,7 +79,9 @@ class DataGeneratorSource(Source[Any]):
         return return_type_of(_generate(self.generator))
 
 
-class _GeneratorReader(IndexReader[Any]):
+class GeneratorReader(IndexReader[Any]):
+    """Makes records when they are due."""
+
     def __init__(
         self, source: DataGeneratorSource, splits: list[IndexSplit], context: SourceReaderContext
     ) -> None:

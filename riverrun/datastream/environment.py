@@ -7,10 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
+import pyarrow as pa
+
 from riverrun.api.functions import SourceFunction
 from riverrun.api.source import Source
 from riverrun.api.unusable import refuse_unusable
 from riverrun.api.watermark_strategy import WatermarkStrategy
+from riverrun.connectors.arrow_batches import ArrowSource
 from riverrun.connectors.collection import CollectionSource
 from riverrun.connectors.iterator import IteratorSource
 from riverrun.connectors.number_sequence import NumberSequenceSource
@@ -236,6 +239,20 @@ class StreamExecutionEnvironment(Dependencies):
             coerce = checked_type("from_collection", type_info).coerce
             values = [coerce(value) for value in values]
         return self._from("Collection", CollectionSource(values, type_info))
+
+    def from_batches(
+        self,
+        batches: pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch],
+        watermark_strategy: WatermarkStrategy | None = None,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """The rows of Arrow batches, which stay columns for operators that work on columns.
+
+        Without ``type_info`` a record is a Row with a field for each column.
+        """
+        if type_info is not None:
+            checked_type("from_batches", type_info)
+        return self.from_source(ArrowSource(batches, type_info), watermark_strategy, "Batches")
 
     def from_sequence(self, start: int, end: int) -> DataStream:
         """The whole numbers from ``start`` to ``end``, both included, shared out over all subtasks."""
