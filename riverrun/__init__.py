@@ -21,12 +21,15 @@ if TYPE_CHECKING:
         NoRetryStrategy,
         RetryPredicate,
     )
+    from riverrun.api.batch_functions import BatchFormat, BatchFunction
     from riverrun.api.checkpointed import (
         CheckpointedFunction,
         CheckpointListener,
         FunctionInitializationContext,
         FunctionSnapshotContext,
     )
+    from riverrun.api.column_aggregates import Agg, Aggregate
+    from riverrun.api.columns import Column, col
     from riverrun.api.evictor import Evictor, TimestampedValue
     from riverrun.api.evictors import CountEvictor, DeltaEvictor, TimeEvictor
     from riverrun.api.functions import (
@@ -138,6 +141,7 @@ if TYPE_CHECKING:
         WindowFunction,
     )
     from riverrun.api.windows import CountWindow, GlobalWindow, TimeWindow, Window
+    from riverrun.connectors.arrow_batches import ArrowSource, BatchGeneratorSource
     from riverrun.connectors.callback import CallbackSink
     from riverrun.connectors.collection import CollectionSource
     from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
@@ -205,17 +209,23 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agg",
+    "Aggregate",
     "AggregateFunction",
     "AggregatingState",
     "AggregatingStateDescriptor",
     "AllWindowFunction",
     "AllWindowedStream",
     "AppendingState",
+    "ArrowSource",
     "AssignerWithPeriodicWatermarks",
     "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "BatchFormat",
+    "BatchFunction",
+    "BatchGeneratorSource",
     "Boundedness",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
@@ -234,6 +244,7 @@ __all__ = [
     "CoMapFunction",
     "CoProcessFunction",
     "CollectionSource",
+    "Column",
     "Committable",
     "Committer",
     "CompletableFuture",
@@ -390,6 +401,7 @@ __all__ = [
     "WindowAssigner",
     "WindowFunction",
     "WindowedStream",
+    "col",
 ]
 
 

@@ -8,6 +8,10 @@ from typing import Final
 HOMES: Final[Mapping[str, str]] = {
     name: module
     for module, names in {
+        "riverrun.connectors.arrow_batches": "ArrowSource BatchGeneratorSource",
+        "riverrun.api.columns": "Column col",
+        "riverrun.api.column_aggregates": "Agg Aggregate",
+        "riverrun.api.batch_functions": "BatchFormat BatchFunction",
         "riverrun.api.checkpointed": """
             CheckpointListener CheckpointedFunction FunctionInitializationContext
             FunctionSnapshotContext
