@@ -67,15 +67,22 @@ Ghana: 111 payments
 Japan: 111 payments
 Norway: 111 payments
 """
+MINUTES = """\
+minute 0: ada spent 22
+minute 0: bob spent 20
+too late: ('ada', 100, 30)
+minute 1: bob spent 7
+minute 2: ada spent 1
+"""
 PYFLINK_WORDS = """\
-('be', 2)
-('is', 1)
-('not', 1)
-('or', 1)
-('question', 1)
-('that', 1)
-('the', 1)
-('to', 2)
+(be,2)
+(is,1)
+(not,1)
+(or,1)
+(question,1)
+(that,1)
+(the,1)
+(to,2)
 """
 OWN_SESSION = """\
 riverrun: [1, 9, 25, 49, 81]
@@ -90,6 +97,7 @@ PLAIN = {
     "stateful_count.py": SURVIVED,
     "rules_broadcast.py": ABOVE,
     "async_enrichment.py": ENRICHED,
+    "windowed_spend.py": MINUTES,
 }
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}
