@@ -12,7 +12,6 @@ from riverrun import (
     Time,
     TumblingEventTimeWindows,
     WatermarkGenerator,
-    WatermarkOutput,
     WatermarkStrategy,
 )
 
@@ -28,15 +27,17 @@ class TenSecondsBehind(WatermarkGenerator):
 
     newest = 0
 
-    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:  # noqa: ARG002
+    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:  # noqa: ARG002
         self.newest = max(self.newest, event_timestamp)
         output.emit_watermark(self.newest - 10_000)
 
-    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+    def on_periodic_emit(self, output: Any) -> None:
         """Nothing: all was said in ``on_event``."""
 
 
 class Describe(ProcessWindowFunction[Any, str, str, Any]):
+    """Says whose total it is, and of which minute."""
+
     def process(self, key: str, context: Any, elements: Iterable[Any]) -> Iterable[str]:
         for _, total, _ in elements:
             yield f"minute {context.window().start // 60_000}: {key} spent {total}"
