@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from riverrun.api.source import Polled, SourceReader, SourceReaderContext, SourceStatus
 from riverrun.api.watermark_strategy import WatermarkStrategy
@@ -21,6 +21,8 @@ from riverrun.runtime.failures import OperatorFailed, operator_failed
 from riverrun.runtime.system_state import SPLITS
 from riverrun.runtime.timestamps import assign_run
 from riverrun.runtime.watermarks import SplitTime, StreamTime
+
+_MOST: Final = 1 << 62
 
 
 class SourceDriver:
@@ -53,6 +55,7 @@ class SourceDriver:
         """Whether the reader has not named any split yet: all of it counts as one."""
         self._pauses_splits = False
         self._paused = False
+        self._longest_run = _MOST
         self._next_poll = 0.0
         self.ended = False
         self._register_metrics(metrics)
@@ -85,7 +88,7 @@ class SourceDriver:
         """Emit the next run; how many records it has, 0 when there is nothing now."""
         assert self._reader is not None  # noqa: S101  (opened before it is polled)
         with self._blamed():
-            polled: Polled = self._reader.poll(limit)
+            polled: Polled = self._reader.poll(min(limit, self._longest_run))
             values, timestamps = polled.values, polled.timestamps
             if values:
                 if self._assign is not None:
@@ -102,6 +105,8 @@ class SourceDriver:
             self._next_poll = self._clock.monotonic() + max(polled.wait_ms, 0.1)
         if self._alignment is not None:
             self._align()
+            if values:
+                self._pace(polled.split, len(values))
         return len(values)
 
     def due_at(self) -> float:
@@ -172,6 +177,11 @@ class SourceDriver:
         self._paused = min(reached, default=MIN_TIMESTAMP) > allowed
         for each in splits:
             each.paused = self._paused
+
+    def _pace(self, name: str | None, count: int) -> None:
+        """Read less at once near the line: a run that crosses it is over the line as a whole."""
+        crossed = self._paused or self._time.is_paused(name)
+        self._longest_run = max(1, count // 2) if crossed else min(self._longest_run * 2, _MOST)
 
     def _pause(self, pause: list[SplitTime], resume: list[SplitTime]) -> None:
         assert self._reader is not None  # noqa: S101  (splits come from the reader)

@@ -24,7 +24,7 @@ from riverrun.api.watermark_strategy import (
 from riverrun.core.errors import ProgramError
 from riverrun.metrics.groups import MetricGroup
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
-from riverrun.runtime.operators.operator import Emit, TimeOutput
+from riverrun.runtime.emit import Emit, TimeOutput
 from riverrun.runtime.timestamps import whole_millis
 from riverrun.runtime.valve import CombinedTime
 from riverrun.serde.columns import TimeColumn
@@ -152,7 +152,7 @@ class SplitTime(WatermarkOutput):
         return self._idle
 
     def emit_watermark(self, watermark: Watermark | int) -> None:
-        if type(watermark) is not int:
+        if type(watermark) is not int or watermark > MAX_WATERMARK:
             watermark = _watermark_of(watermark)
         if self._idle:
             self.mark_active()
@@ -250,6 +250,11 @@ class StreamTime:
                 name, self._generation(), self._combined, self._strategy.idle_timeout_ms
             )
         return split
+
+    def is_paused(self, name: str | None) -> bool:
+        """Whether alignment keeps the split called ``name`` from being read."""
+        split = self._splits.get(name)
+        return split is not None and split.paused
 
     def end_splits(self, names: Iterable[str | None]) -> None:
         """These splits hold nothing back any more."""

@@ -27,6 +27,8 @@ from riverrun.protocol.control import (
     TaskEnded,
     TaskFailed,
     Up,
+    WatermarkAllowed,
+    WatermarkReported,
     decode_down,
     decode_up,
     encode,
@@ -51,6 +53,8 @@ UP: list[Up] = [
     TaskFailed(Failure("X", ""), FailureOrigin.CONSEQUENCE),
     ClientRun("op", 0, b"\x00\xff" * 1000, 2000),
     Accumulators(b""),
+    WatermarkReported(-5),
+    WatermarkReported(None),
     TaskEnded(TaskStatus.FINISHED),
 ]
 DOWN: list[Down] = [
@@ -60,6 +64,7 @@ DOWN: list[Down] = [
     Cancel("the job was cancelled"),
     Credit("op", 12),
     HeartbeatAck(),
+    WatermarkAllowed(2**63 - 1),
 ]
 
 
