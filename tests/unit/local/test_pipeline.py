@@ -41,8 +41,9 @@ class ScriptedHost(TaskHost):
     """A producer that sends all its frames when it is told to end; a consumer that takes them all."""
 
     def __init__(self, deployment: TaskDeployment) -> None:
-        self.scripted: Any = ScriptedTask(deployment)
-        super().__init__(self.scripted, None, lambda host, report: None)
+        self.scripted = ScriptedTask(deployment)
+        task: Any = self.scripted
+        super().__init__(task, None, lambda host, report: None)
         self._sends = deployment.layer == 0
         self._ends = False
 
