@@ -5,27 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar
 
 from riverrun.api.runtime_context import RuntimeContext
 from riverrun.api.sink import ClientChannel
 from riverrun.core.clock import Clock
 from riverrun.core.errors import InternalError
+from riverrun.runtime.emit import Emit, TimeOutput
 from riverrun.runtime.operator_states import OperatorStates
 from riverrun.serde.type_info import TypeInformation
 
-Emit: TypeAlias = Callable[[list[Any], list[int] | None], None]
-"""Takes a run of values and their timestamps (``None``: the run has none)."""
-
-
-class TimeOutput(Protocol):
-    """Where an operator that does not simply pass event time on sends its own."""
-
-    def watermark(self, time: int) -> None:
-        """Everything downstream has reached ``time``."""
-
-    def status(self, *, idle: bool) -> None:
-        """What is downstream leaves this operator out of its minimum, or counts it again."""
+__all__ = ["Emit", "Operator", "OperatorContext", "TimeOutput"]
 
 
 @dataclass(frozen=True, slots=True)
