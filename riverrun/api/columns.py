@@ -8,6 +8,7 @@ a function of a record can: as key selector, filter or timestamp assigner. None 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +16,6 @@ from datetime import UTC, date, datetime
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from riverrun.api.functions import KeySelector
 from riverrun.core.errors import ProgramError
@@ -169,7 +169,11 @@ class _Operation(Column):
         self._operands = operands
 
     def of(self, run: ColumnRun) -> Any:
-        return _COLUMNS[self._symbol](*(operand.of(run) for operand in self._operands))
+        operands = [operand.of(run) for operand in self._operands]
+        if self._symbol == "/" and pa.types.is_integer(operands[0].type):
+            operands[0] = operands[0].cast(pa.float64())
+        compute = importlib.import_module("pyarrow.compute")
+        return getattr(compute, _COLUMNS[self._symbol])(*operands)
 
     def of_record(self, value: Any) -> Any:
         values = [operand.of_record(value) for operand in self._operands]
@@ -317,12 +321,6 @@ def _itself(record: Any) -> Any:
     return record
 
 
-def _divide(left: Any, right: Any) -> Any:
-    if pa.types.is_integer(left.type):
-        left = left.cast(pa.float64())
-    return pc.divide(left, right)
-
-
 def _both(left: bool | None, right: bool | None) -> bool | None:  # noqa: FBT001
     if left is False or right is False:
         return False
@@ -335,22 +333,23 @@ def _either(left: bool | None, right: bool | None) -> bool | None:  # noqa: FBT0
     return None if left is None or right is None else False
 
 
-_COLUMNS: Final[Mapping[str, Callable[..., Any]]] = {
-    "==": pc.equal,
-    "!=": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
-    "+": pc.add_checked,
-    "-": pc.subtract_checked,
-    "*": pc.multiply_checked,
-    "/": _divide,
-    "&": pc.and_kleene,
-    "|": pc.or_kleene,
-    "~": pc.invert,
-    "is_null": pc.is_null,
+_COLUMNS: Final[Mapping[str, str]] = {
+    "==": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+    "+": "add_checked",
+    "-": "subtract_checked",
+    "*": "multiply_checked",
+    "/": "divide",
+    "&": "and_kleene",
+    "|": "or_kleene",
+    "~": "invert",
+    "is_null": "is_null",
 }
+"""Names in pyarrow.compute, which takes long to load and is loaded where it is used."""
 _RECORDS: Final[Mapping[str, Callable[..., Any]]] = {
     "==": operator.eq,
     "!=": operator.ne,
