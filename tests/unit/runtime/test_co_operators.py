@@ -306,3 +306,13 @@ def test_a_failure_names_the_operator_and_the_record(how: str, *, keyed: bool, t
         with pytest.raises(OperatorFailed, match="'the join' failed at record 0") as failed:
             harness.push_run([0], [1] if timed else None, second=True)
         assert isinstance(failed.value.__cause__, ZeroDivisionError)
+
+
+def test_a_timer_that_is_due_after_the_end_of_input_does_not_keep_the_task_awake() -> None:
+    with OperatorHarness(pending, inputs=2, start=1000) as harness:
+        harness.push_second((9, "c"), 4)
+        harness.end_input()
+
+        harness.advance_clock(100)  # would never come back
+
+        assert harness.output() == []
