@@ -1,18 +1,21 @@
-"""Timers in memory: a bucket for each time, and a heap of the times.
+"""Timers in memory: a bucket for each time, and the times in the order in which they come up.
 
 A bucket is the pair of key and namespace itself where it holds one timer, which is most often the case
-and saves the memory of a dict, and a dict of such pairs where it holds more. A time whose bucket was
-emptied stays in the heap until it comes up, or until such times are the most of it.
+and saves the memory of a dict, and a dict of such pairs where it holds more. Times of the same
+eight seconds share a page; there is a heap of the pages, and only the page that has come up is sorted.
+A time whose bucket was emptied stays listed until it comes up, or until such times are the most.
 
 A snapshot takes the dict of buckets and shares the buckets; before a shared one changes it is copied.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import islice
+from operator import neg
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
@@ -25,7 +28,8 @@ _Bucket: TypeAlias = _Timer | dict[_Timer, None]
 _Change: TypeAlias = tuple[int, _Timer]
 
 _SPARE: Final = 1024
-"""Times without timers that the heap may always hold."""
+"""Times without timers that may always be listed."""
+_PAGE_BITS: Final = 13
 
 
 @dataclass(slots=True)
@@ -66,12 +70,31 @@ class FrozenTimers:
 class HashMapTimerQueue(TimerQueue):
     """Timers of one name; adding, removing and taking are operations on dicts."""
 
-    __slots__ = ("_buckets", "_changed", "_count", "_frozen", "_heap", "_lock", "schema")
+    __slots__ = (
+        "_buckets",
+        "_changed",
+        "_coming",
+        "_count",
+        "_frozen",
+        "_listed",
+        "_lock",
+        "_page",
+        "_page_heap",
+        "_pages",
+        "schema",
+    )
 
     def __init__(self, schema: StateSchema, *, tracked: bool) -> None:
         self.schema = schema
         self._buckets: dict[int, _Bucket] = {}
-        self._heap: list[int] = []
+        self._pages: dict[int, list[int]] = {}
+        self._page_heap: list[int] = []
+        self._page: int | None = None
+        """The page that has come up; all others are later."""
+        self._coming: list[int] = []
+        """Its times, the next one last."""
+        self._listed = 0
+        """Times in all pages."""
         self._count = 0
         self._changed: set[_Change] | None = set() if tracked else None
         self._frozen: tuple[dict[int, _Bucket], ...] = ()
@@ -84,8 +107,13 @@ class HashMapTimerQueue(TimerQueue):
             if type(time) is not int or not -(1 << 63) <= time < 1 << 63:
                 return self.add(checked_time(time), key, namespace)
             self._buckets[time] = timer
-            heappush(self._heap, time)
             self._count += 1
+            page = time >> _PAGE_BITS
+            if page in self._pages:  # that is, it has not come up: where most new times belong
+                self._pages[page].append(time)
+                self._listed += 1
+            else:
+                self._list(page, time)
         elif isinstance(bucket, tuple):
             if bucket != timer:
                 self._buckets[time] = {bucket: None, timer: None}
@@ -119,22 +147,27 @@ class HashMapTimerQueue(TimerQueue):
         self._count -= 1
         if self._changed is not None:
             self._changed.add((time, timer))
-        if len(self._heap) > 2 * len(self._buckets) + _SPARE:
-            self._heap = list(self._buckets)
-            heapify(self._heap)
+        if self._listed > 2 * len(self._buckets) + _SPARE:
+            self._list_all()
 
     def next_time(self) -> int | None:
-        heap, buckets = self._heap, self._buckets
-        while heap:
-            if heap[0] in buckets:
-                return heap[0]
-            heappop(heap)
+        buckets = self._buckets
+        while self._coming or self._turn_page():
+            coming = self._coming
+            if coming[-1] in buckets:
+                return coming[-1]
+            coming.pop()
+            self._listed -= 1
         return None
 
     def take(self, until: int) -> DueTimers | None:
-        heap, buckets = self._heap, self._buckets
-        while heap and heap[0] <= until:
-            time = heappop(heap)
+        buckets = self._buckets
+        while self._coming or self._turn_page():
+            time = self._coming[-1]
+            if time > until:
+                return None
+            self._coming.pop()
+            self._listed -= 1
             bucket = buckets.pop(time, None)
             if bucket is not None:
                 taken = [bucket] if isinstance(bucket, tuple) else list(bucket)
@@ -201,15 +234,53 @@ class HashMapTimerQueue(TimerQueue):
             del self._buckets[time]
             shed += [(time, timer) for timer in timers]
         self._count = kept
-        self._heap = list(self._buckets)
-        heapify(self._heap)
+        self._list_all()
         return horizon, shed
 
     def clear(self) -> None:
         """Forget everything."""
         self._buckets.clear()
-        self._heap.clear()
+        self._list_all()
         self._count = 0
+
+    def _list(self, page: int, time: int) -> None:
+        """Put the time of a new bucket where it will come up."""
+        self._listed += 1
+        if self._page is not None and page <= self._page:
+            if page == self._page:
+                insort(self._coming, time, key=neg)
+                return
+            self._close_page()
+        times = self._pages.get(page)
+        if times is None:
+            self._pages[page] = [time]
+            heappush(self._page_heap, page)
+        else:
+            times.append(time)
+
+    def _turn_page(self) -> bool:
+        """Let the next page come up; whether there is one."""
+        if not self._page_heap:
+            self._page = None
+            return False
+        self._page = heappop(self._page_heap)
+        self._coming = self._pages.pop(self._page)
+        self._coming.sort(reverse=True)
+        return True
+
+    def _close_page(self) -> None:
+        """The page that has come up waits again, because of an earlier one."""
+        if self._page is not None and self._coming:
+            self._pages[self._page] = self._coming
+            heappush(self._page_heap, self._page)
+        self._page, self._coming = None, []
+
+    def _list_all(self) -> None:
+        """List the times of all buckets, and no others."""
+        self._pages, self._page_heap = {}, []
+        self._page, self._coming, self._listed = None, [], 0
+        for time in self._buckets:
+            self._list(time >> _PAGE_BITS, time)
 
     def _holds(self, time: int, timer: _Timer) -> bool:
         bucket = self._buckets.get(time)

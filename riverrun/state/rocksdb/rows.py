@@ -51,6 +51,7 @@ _EARLIEST: Final = -(1 << 63)
 _KEY, _NAMESPACE, _MAP_KEY = 1, 2, 4
 _FLAGS: Final = [bytes((flags,)) for flags in range(8)]
 _NO_NAMESPACE: Final = _LENGTH.pack(0)
+_NONE_NAMESPACE: Final = _LENGTH.pack(1) + encode(None)[0]
 
 
 class Place(NamedTuple):
@@ -155,6 +156,30 @@ class RowFormat:
         else:
             head = _PLACE.pack(group, self.number, len(data))
         return Place(b"".join((head, data, _LENGTH.pack(len(named)), named)), kept, flags)
+
+    def timer_rows(self, addresses: Sequence[Any]) -> Iterator[tuple[int, bytes, bytes]]:
+        """Group, row key and row value of many timers, in their order."""
+        keys = [key for key, _ in addresses]
+        groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).tolist()
+        number, pack = self.number, _TIMER.pack
+        for group, address in zip(groups, addresses, strict=True):
+            key, (time, namespace) = address
+            data, exact = encode(key)
+            if exact and namespace is None:  # as nearly all timers of functions are
+                head = pack(group, number, time - _EARLIEST, len(data))
+                yield group, head + data + _NONE_NAMESPACE, _FLAGS[0]
+            else:
+                place = self._place(group, address)
+                yield group, place.prefix, self.value(place, stored=True)
+
+    def timer(self, row_key: bytes, row_value: bytes) -> tuple[Any, Any]:
+        """Key and namespace of a row of timers."""
+        if row_value == _FLAGS[0] and row_key.endswith(_NONE_NAMESPACE):
+            data = row_key[_TIMER.size : -len(_NONE_NAMESPACE)]
+            if _TIMER.unpack_from(row_key)[3] == len(data):
+                return decode(data), None
+        key, (_, namespace) = self.row(row_key, row_value).address
+        return key, namespace
 
     def map_row(self, place: Place, map_key: Any) -> bytes:
         """The key of the row of a map's entry."""

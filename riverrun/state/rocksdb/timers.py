@@ -30,6 +30,9 @@ _USUAL: Final = 256
 """Bytes of a timer before one was looked at."""
 _FEWEST: Final = 16
 """Rows of a group that are taken into memory together, at least."""
+_FIRST_SPAN: Final = 1000
+_GROWTH: Final = 4
+"""How many times as far rows may be taken the next time."""
 
 
 @dataclass(slots=True)
@@ -56,6 +59,7 @@ class RocksDBTimerQueue(TimerQueue):
         "_near",
         "_raised",
         "_room",
+        "_span",
         "_store",
     )
 
@@ -72,6 +76,8 @@ class RocksDBTimerQueue(TimerQueue):
         self._first: dict[int, int] = dict.fromkeys(groups, EARLIEST) if stored else {}
         """Of each group that may have rows, a time before which it has none."""
         self._horizon = EARLIEST - 1 if stored else LATEST
+        self._span = _FIRST_SPAN
+        """How many milliseconds of rows are taken into memory next."""
         self._allowed = LATEST if room is None else max(room // _USUAL, _LOOK)
         """How many timers may be in memory."""
         self._raised = 0
@@ -79,7 +85,7 @@ class RocksDBTimerQueue(TimerQueue):
         self._left = min(self._allowed, _LOOK)
         """How many may be added before the next look."""
         if stored and room is None:
-            self._fetch(self._most)
+            self._fetch()
 
     @property
     def in_memory(self) -> int:
@@ -108,14 +114,14 @@ class RocksDBTimerQueue(TimerQueue):
     def next_time(self) -> int | None:
         time = self._near.next_time()
         while time is None and self._has_later:
-            self._fetch(self._most)
+            self._fetch()
             time = self._near.next_time()
         return time
 
     def take(self, until: int) -> DueTimers | None:
         due = self._near.take(until)
         while due is None and self._horizon < until and not len(self._near) and self._has_later:
-            self._fetch(self._most)
+            self._fetch()
             due = self._near.take(until)
         return due
 
@@ -135,17 +141,16 @@ class RocksDBTimerQueue(TimerQueue):
         if not self._changes:
             return
         changes, self._changes = self._changes, {}
-        addresses, first = list(changes), self._first
-        for place, (address, put) in zip(
-            self._format.places(addresses), changes.items(), strict=True
-        ):
-            group = int.from_bytes(place.prefix[:2], "big")
+        first, store = self._first, self._store
+        rows = self._format.timer_rows(list(changes))
+        for (group, row_key, row_value), (address, put) in zip(rows, changes.items(), strict=True):
             if put:
                 time = address[1][0]
-                first[group] = min(time, first.get(group, time))
-                self._store.put(place.prefix, self._format.value(place, stored=True))
+                if time < first.get(group, LATEST + 1):
+                    first[group] = time
+                store.put(row_key, row_value)
             elif group in first:
-                self._store.delete(place.prefix)
+                store.delete(row_key)
         self._store.commit()
 
     def load(self, addresses: Iterable[Any]) -> None:
@@ -161,12 +166,6 @@ class RocksDBTimerQueue(TimerQueue):
     @property
     def _has_later(self) -> bool:
         return bool(self._first or self._changes)
-
-    @property
-    def _most(self) -> int:
-        """Rows of a group that are taken into memory together, unless more are of one time."""
-        groups = max(len(self._first), 1)
-        return max(self._allowed // 2 // groups, _FEWEST)
 
     def _change(self, time: int, key: Any, namespace: Any, *, put: bool) -> None:
         self._changes[(key, (time, namespace))] = put
@@ -188,21 +187,25 @@ class RocksDBTimerQueue(TimerQueue):
                 self._change(time, near_key, near_namespace, put=True)
         self._left = _LOOK
 
-    def _fetch(self, most: int) -> None:
+    def _fetch(self) -> None:
         """Take the next rows into memory and move the horizon: all timers up to it are there then."""
         self.flush()
-        horizon, found = LATEST, dict[int, _Taken]()
-        # Groups are asked in the order in which they may have the next timer, until none can have one.
-        for group in sorted(self._first, key=self._first.__getitem__):
-            if self._first[group] > horizon:
-                break
+        start = min(self._first.values(), default=LATEST)
+        horizon = LATEST if self._room is None else min(start + self._span, LATEST)
+        groups = [group for group, first in self._first.items() if first <= horizon]
+        most = max(self._allowed // max(len(groups), 1), _FEWEST)
+        found: dict[int, _Taken] = {}
+        for group in groups:
             taken = found[group] = self._rows(group, horizon, most)
-            if taken.after is not None and taken.rows:
-                horizon = min(horizon, taken.rows[-1][0])
+            if taken.after is not None and taken.after <= horizon:
+                horizon = taken.rows[-1][0]
         for group, taken in found.items():
             self._take_over(group, taken, horizon)
         self._store.commit()
         self._horizon = horizon if self._first else LATEST
+        # The next time as far as it takes to fill half of the room, but not much farther than now.
+        fit = (horizon - start + 1) * self._allowed // (2 * max(len(self._near), 1))
+        self._span = max(min(fit, self._span * _GROWTH), 1)
         # A time that has more timers than there is room for must be whole in memory once it is the next.
         self._raised = 2 * len(self._near)
 
@@ -225,8 +228,7 @@ class RocksDBTimerQueue(TimerQueue):
             if time > horizon:
                 after = time
                 break
-            key, (_, namespace) = self._format.row(row_key, row_value).address
-            self._near.add(time, key, namespace)
+            self._near.add(time, *self._format.timer(row_key, row_value))
             self._store.delete(row_key)
         if after is None:
             del self._first[group]
