@@ -59,6 +59,8 @@ class Case:
     lateness: int = 0
     eviction: Eviction | None = None
     folding: str = "list"
+    own_classes: bool = False
+    """Whether assigner and trigger are of classes that the engine cannot know."""
 
     def oracle(self) -> Windows:
         """Says what must come out."""
@@ -66,8 +68,11 @@ class Case:
 
     def build(self, stream: DataStream) -> DataStream:
         """The program."""
-        windowed = stream.key_by(lambda value: value[0]).window(assigner_of(self.shape))
-        windowed.trigger(trigger_of(self.rule)).side_output_late_data(LATE)
+        windowed = stream.key_by(lambda value: value[0]).window(
+            assigner_of(self.shape, own_classes=self.own_classes)
+        )
+        trigger = trigger_of(self.rule, own_classes=self.own_classes)
+        windowed.trigger(trigger).side_output_late_data(LATE)
         if self.lateness:
             windowed.allowed_lateness(self.lateness)
         if self.eviction is not None:
@@ -115,27 +120,39 @@ class Show(ProcessWindowFunction[Any, Any, Any, Any]):
         yield key, span, tuple(number for value in elements for number in value[1])
 
 
-def assigner_of(shape: Shape) -> WindowAssigner[Any, Any]:
+def assigner_of(shape: Shape, *, own_classes: bool = False) -> WindowAssigner[Any, Any]:
     match shape.kind:
         case "tumbling":
             return TumblingEventTimeWindows.of(shape.size, shape.offset)
         case "sliding":
             return SlidingEventTimeWindows.of(shape.size, shape.slide, shape.offset)
         case "session" if shape.size:
-            return EventTimeSessionWindows.with_gap(shape.size)
+            return (OwnSessions if own_classes else EventTimeSessionWindows)(shape.size)
         case "session":
             return EventTimeSessionWindows.with_dynamic_gap(lambda value: value[2])
     return GlobalWindows.create()
 
 
-def trigger_of(rule: Rule) -> Trigger[Any, Any]:
-    trigger: Trigger[Any, Any] = {
-        "end": lambda: EventTimeTrigger(),
-        "count": lambda: CountTrigger(rule.every),
-        "continuous": lambda: ContinuousEventTimeTrigger(rule.every),
-        "never": lambda: NeverTrigger(),
-    }[rule.kind]()
+def trigger_of(rule: Rule, *, own_classes: bool = False) -> Trigger[Any, Any]:
+    trigger: Trigger[Any, Any]
+    match rule.kind:
+        case "end":
+            trigger = OwnEventTime() if own_classes else EventTimeTrigger()
+        case "count":
+            trigger = CountTrigger(rule.every)
+        case "continuous":
+            trigger = ContinuousEventTimeTrigger(rule.every)
+        case _:
+            trigger = NeverTrigger()
     return PurgingTrigger(trigger) if rule.purging else trigger
+
+
+class OwnEventTime(EventTimeTrigger[Any]):
+    """The same by another name: nothing is known about it but its methods."""
+
+
+class OwnSessions(EventTimeSessionWindows[Any]):
+    """The same by another name."""
 
 
 def evictor_of(eviction: Eviction) -> Evictor[Any, Any]:
@@ -221,10 +238,10 @@ def check(case: Case, script: Sequence[Step], playing: Playing) -> None:
             steps = list(phase)
             wanted = [fired for step in steps for fired in oracle.step(step)]
             stage.play(steps, is_record=is_record)
-            assert _shown(case, stage.fired()) == _shown(case, wanted), steps
+            assert shown(case, stage.fired()) == shown(case, wanted), steps
             if number in playing.restarts:
                 stage.restart()
-                assert _shown(case, stage.fired()) == _shown(case, oracle.watermark_again())
+                assert shown(case, stage.fired()) == shown(case, oracle.watermark_again())
         assert sorted(stage.late()) == sorted(oracle.late)
         if case.shape.kind != "global":
             stage.require_nothing_left()
@@ -302,7 +319,7 @@ def _cut(records: list[Record], lengths: Sequence[int]) -> Iterator[list[Record]
         turn += 1
 
 
-def _shown(case: Case, fired: Iterable[Fired]) -> list[Fired]:
+def shown(case: Case, fired: Iterable[Fired]) -> list[Fired]:
     """Firings in an order of their own; so are records where merging or sharing slices may mix them."""
     sessions = case.shape.kind == "session" and case.eviction is None
     slices = case.shape.kind == "sliding" and case.folding != "list"

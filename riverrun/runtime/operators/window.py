@@ -207,6 +207,7 @@ class WindowOperator(Operator):
         """Ask the trigger what a timer of ``window`` means, and do it."""
         context = self._trigger_context
         self._backend.namespace = context.namespace = namespace
+        context.at_end = time == MAX_TIME
         if time == MAX_TIME:
             # What was to be later than the end of time was put there; the trigger knows the real time.
             time = max(time, window.max_timestamp())

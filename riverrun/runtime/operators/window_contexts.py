@@ -16,7 +16,12 @@ from riverrun.api.window_assigner import WindowAssigner
 from riverrun.api.window_functions import ProcessAllWindowFunction, ProcessWindowFunction
 from riverrun.api.windows import GlobalWindow, Window
 from riverrun.metrics.groups import MetricGroup
-from riverrun.runtime.operators.window_namespaces import MAX_TIME, Namespace
+from riverrun.runtime.operators.window_namespaces import (
+    MAX_TIME,
+    Namespace,
+    end_of,
+    window_of,
+)
 from riverrun.runtime.operators.window_states import WindowStates
 from riverrun.runtime.timer_services import KeyedTimers
 
@@ -41,6 +46,7 @@ class TriggerContext(Trigger.OnMergeContext):
     Attributes:
         namespace: Of the window at hand.
         merged: The namespaces of the windows that became the one at hand, while that happens.
+        at_end: Whether a timer of the end of time is being worked on.
     """
 
     def __init__(self, timers: KeyedTimers, states: WindowStates, runtime: RuntimeContext) -> None:
@@ -49,6 +55,7 @@ class TriggerContext(Trigger.OnMergeContext):
         self._runtime = runtime
         self.namespace: Namespace = None
         self.merged: Sequence[Namespace] = ()
+        self.at_end = False
 
     def get_current_processing_time(self) -> int:
         return self._timers.current_processing_time()
@@ -63,6 +70,12 @@ class TriggerContext(Trigger.OnMergeContext):
         self._timers.register_processing(min(time, MAX_TIME), self.namespace)
 
     def register_event_time_timer(self, time: int) -> None:
+        if self._timers.watermark == MAX_TIME and end_of(window_of(self.namespace)) == MAX_TIME:
+            # Nothing more will come, and a window without an end would go from timer to timer for ever:
+            # it gets one more, at the end of time.
+            if self.at_end:
+                return
+            time = MAX_TIME
         self._timers.register_event(min(time, MAX_TIME), self.namespace)
 
     def delete_processing_time_timer(self, time: int) -> None:

@@ -168,8 +168,8 @@ class RunWindowOperator(WindowOperator):
         """What the trigger would say is known: to fire at the end."""
         del domain
         self._backend.namespace = namespace
-        end: int = namespace[1] - 1
-        last = time == end + self._lateness
+        end = min(namespace[1] - 1, MAX_TIME)
+        last = time == min(end + self._lateness, MAX_TIME)
         if time == end:
             self._fire(window, last=last)
         if last:

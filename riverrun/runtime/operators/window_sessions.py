@@ -144,7 +144,7 @@ class SessionOperator(MergingWindowOperator):
         windows = self._windows.load()
         if namespace not in windows:
             return
-        end: int = namespace[1] - 1
+        end = min(namespace[1] - 1, MAX_TIME)
         last = time == min(end + self._lateness, MAX_TIME)
         self._backend.namespace = windows[namespace]
         if time == end:
