@@ -296,6 +296,9 @@ class Chain:
         # A run goes down the chain by nested calls, a few for each operator.
         depth = _FRAMES_BESIDE + _FRAMES_PER_LINK * len(self._links)
         sys.setrecursionlimit(max(sys.getrecursionlimit(), depth))
+        self._connect(outputs)
+
+    def _connect(self, outputs: Iterable[tuple[int, str | None, EdgeOutput]]) -> None:
         for link in self._links[1:]:
             parent = self._links[link.described.parent or 0]
             _reading(parent, link.described.tag).append(link.accept)
