@@ -59,7 +59,6 @@ def test_any_moment_of_64_bits_is_a_timestamp(time: int) -> None:
         (None, "gave None for"),
         (1.0, r"gave 1\.0, a float, for"),
         ("2024", r"gave '2024', a str, for"),
-        (True, "gave True, a bool, for"),
         (2**63, "gave 9223372036854775808, which does not fit into 64 bits, for"),
     ],
 )
@@ -69,6 +68,11 @@ def test_anything_else_is_refused_with_operator_and_record(time: Any, found: str
     message = f"operator 'source': the timestamp assigner {found} the record 'b'; return milli"
     with pytest.raises(ProgramError, match=message):
         assign(["a", "b"], None)
+
+
+def test_a_comparison_is_no_timestamp() -> None:
+    with pytest.raises(ProgramError, match="gave True, a bool, for the record 5"):
+        assigned(lambda value, so_far: value > 3)([5, 6], None)
 
 
 def test_without_an_assigner_records_keep_what_they_have() -> None:
