@@ -17,7 +17,7 @@ from riverrun.api.functions import AggregateFunction
 from riverrun.api.hyperloglog import HyperLogLog
 from riverrun.core.errors import UserCodeError
 from riverrun.serde.basic_types import BasicType, BasicTypeInfo
-from riverrun.serde.columns import plain_type
+from riverrun.serde.columns import ColumnLayout, plain_type
 from riverrun.serde.stable_hash import stable_hash
 from riverrun.serde.type_info import TypeInformation
 
@@ -220,14 +220,13 @@ def fold_of(aggregate: Aggregate, type_info: TypeInformation | None) -> Fold:  #
 class RowAggregates(AggregateFunction):
     """All aggregates over records, one after the other; the accumulator is a list of their states."""
 
-    def __init__(
-        self, aggregates: Sequence[Aggregate], types: Sequence[TypeInformation | None]
-    ) -> None:
-        self._folds = [fold_of(each, of) for each, of in zip(aggregates, types, strict=True)]
-        self._fields = [
-            None if aggregate.column is None else Field(aggregate.column)
-            for aggregate in aggregates
-        ]
+    def __init__(self, aggregates: Sequence[Aggregate], layout: ColumnLayout) -> None:
+        self._folds: list[Fold] = []
+        self._fields: list[Field | None] = []
+        for each in aggregates:
+            position = None if each.column is None else layout.position(each.column)
+            self._folds.append(fold_of(each, None if position is None else layout.types[position]))
+            self._fields.append(None if each.column is None else Field(each.column, position))
 
     def create_accumulator(self) -> list[Any]:
         return [fold.zero() for fold in self._folds]

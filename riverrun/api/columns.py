@@ -114,12 +114,13 @@ class Column:
 
 
 class Field(Column):
-    """A column by name or position."""
+    """A column by name or position; ``position`` is where a stream's type has the column of that name."""
 
-    def __init__(self, name: Name) -> None:
+    def __init__(self, name: Name, position: int | None = None) -> None:
         if isinstance(name, bool) or not isinstance(name, str | int):
             raise TypeError(f"col: got {name!r}; expected the name or the position of a column")
         self.name = name
+        self.position = position
         self._getters: dict[type, Callable[[Any], Any]] = {}
 
     def of(self, run: ColumnRun) -> pa.Array:
@@ -129,14 +130,14 @@ class Field(Column):
         try:
             return self._getters[type(value)](value)
         except KeyError:
-            get = self._getters[type(value)] = _getter(value, self.name)
+            get = self._getters[type(value)] = _getter(value, self.name, self.position)
             return get(value)
 
     def names(self) -> frozenset[Name]:
         return frozenset((self.name,))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"name": self.name, "_getters": {}}
+        return {"name": self.name, "position": self.position, "_getters": {}}
 
     def __repr__(self) -> str:
         return f"col({self.name!r})"
@@ -291,10 +292,10 @@ def _expression(value: Any) -> Column:
     return value if isinstance(value, Column) else Literal(value)
 
 
-def _getter(record: Any, name: Name) -> Callable[[Any], Any]:
+def _getter(record: Any, name: Name, declared: int | None) -> Callable[[Any], Any]:
     position = name if isinstance(name, int) else _position(name)
     if isinstance(record, Row):
-        return lambda row: row[name] if isinstance(name, int) or name in row else row[position]
+        return _of_rows(name, position if declared is None else declared)
     names: tuple[str, ...] = getattr(record, "_fields", ())
     if isinstance(record, tuple) and name not in names and position is not None:
         return operator.itemgetter(position)
@@ -310,6 +311,17 @@ def _getter(record: Any, name: Name) -> Callable[[Any], Any]:
         f"col({name!r}): a record of class {type(record).__name__} has no such column; "
         f"its columns are {list(names)!r}"
     )
+
+
+def _of_rows(name: Name, position: int | None) -> Callable[[Any], Any]:
+    """Rows of one stream may have names or not: those without have the names of their declared type."""
+
+    def of_row(row: Row) -> Any:
+        if position is None or (row._fields is not None and name in row._fields):
+            return row[name]
+        return row[position]
+
+    return operator.itemgetter(name) if isinstance(name, int) else of_row
 
 
 def _position(name: str) -> int | None:

@@ -116,7 +116,8 @@ class ColumnMethods(Generic[S]):
                     f"{method}: {column!r} is an expression; expected columns, or a function of a "
                     f"record: compute it in map_batches() before"
                 )
-            fields.append(column if isinstance(column, Field) else Field(column))
+            name = column.name if isinstance(column, Field) else column
+            fields.append(Field(name, position_of(method, layout, name)))
         key = ColumnKey(tuple(fields))
         types = [layout.types[position] for position in key.positions(layout)]
         return key, types[0] if len(types) == 1 else Types.TUPLE(types)

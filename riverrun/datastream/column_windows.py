@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
-from riverrun.api.column_aggregates import Aggregate
 from riverrun.api.count_window_assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -22,11 +20,10 @@ from riverrun.api.window_assigners import (
     TumblingProcessingTimeWindows,
 )
 from riverrun.graph.column_specs import FixedWindows
-from riverrun.serde.columns import ColumnLayout
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
 
-__all__ = ["bounds_of", "column_types", "fixed_windows"]
+__all__ = ["bounds_of", "fixed_windows"]
 
 _BOUNDLESS: Final = (GlobalWindows, CountTumblingWindowAssigner, CountSlidingWindowAssigner)
 
@@ -62,13 +59,3 @@ def bounds_of(assigner: WindowAssigner[Any, Any]) -> list[tuple[str, TypeInforma
     if isinstance(assigner, _BOUNDLESS):
         return []
     return [("window_start", Types.LONG()), ("window_end", Types.LONG())]
-
-
-def column_types(
-    layout: ColumnLayout, aggregates: Sequence[Aggregate]
-) -> list[TypeInformation | None]:
-    """The types of the columns that aggregates read; None: whole records."""
-    return [
-        None if each.column is None else layout.types[layout.position(each.column)]
-        for each in aggregates
-    ]

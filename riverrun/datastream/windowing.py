@@ -24,7 +24,7 @@ from riverrun.api.window_assigner import MergingWindowAssigner, WindowAssigner
 from riverrun.api.window_lengths import Length, milliseconds
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.column_streams import rows_of
-from riverrun.datastream.column_windows import bounds_of, column_types, fixed_windows
+from riverrun.datastream.column_windows import bounds_of, fixed_windows
 from riverrun.datastream.output_types import checked_type, output_type_of
 from riverrun.datastream.program import Environment, Program
 from riverrun.datastream.window_operation import WindowOperationDescriptor
@@ -190,7 +190,7 @@ class Windows(Generic[S]):
         made = rows_of("aggregate_columns", [*shown, *bounds], aggregates, layout)
         fixed = fixed_windows(self._assigner, self._trigger, self._evictor)
         if fixed is None:
-            folding = RowAggregates(aggregates, column_types(layout, aggregates))
+            folding = RowAggregates(aggregates, layout)
             names = layout_for("aggregate_columns", made).names
             rows = WindowRows if self._keyed else AllWindowRows
             return self._add(
