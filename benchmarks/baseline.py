@@ -79,20 +79,25 @@ LOOPS: Final[Mapping[str, Callable[[range], int]]] = {
 }
 
 
-def _work(workload: str, indexes: range, ready: Barrier, done: Barrier) -> None:
+def _work(loop: Callable[[range], int], indexes: range, ready: Barrier, done: Barrier) -> None:
     ready.wait()
-    LOOPS[workload](indexes)
+    loop(indexes)
     done.wait()
 
 
 def run(arguments: argparse.Namespace, records: int) -> float:
+    """Seconds that the workload takes."""
+    return seconds_of(LOOPS[arguments.workload], records)
+
+
+def seconds_of(loop: Callable[[range], int], records: int) -> float:
     """Seconds from the moment all processes stand ready until the last one is done."""
     ready = multiprocessing.Barrier(PARALLELISM + 1)
     done = multiprocessing.Barrier(PARALLELISM + 1)
     workers = [
         multiprocessing.Process(
             target=_work,
-            args=(arguments.workload, share(records, part, PARALLELISM), ready, done),
+            args=(loop, share(records, part, PARALLELISM), ready, done),
         )
         for part in range(PARALLELISM)
     ]

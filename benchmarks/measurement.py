@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from benchmarks.workloads import STATE, WORKLOADS
+from benchmarks.workloads import STATE, WINDOWS, WORKLOADS
 
 PARALLELISM: Final = 2
 _MARK: Final = "BENCHMARK "
@@ -99,7 +99,7 @@ def measure(
 
 def _parse(settings: Mapping[str, str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--workload", choices=(*WORKLOADS, STATE), required=True)
+    parser.add_argument("--workload", choices=(*WORKLOADS, STATE, WINDOWS), required=True)
     parser.add_argument("--records", type=int, required=True)
     parser.add_argument("--small", type=int, required=True)
     for name, default in settings.items():

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks.measurement import PARALLELISM, Measurement
 from benchmarks.setup_peers import CACHE
-from benchmarks.workloads import KEYED, STATE, STATELESS
+from benchmarks.workloads import KEYED, STATE, STATELESS, WINDOWS
 
 TARGETS: Final[Mapping[tuple[str, str], float]] = {
     (STATELESS, "baseline"): 1 / 2,
@@ -26,6 +26,9 @@ TARGETS: Final[Mapping[tuple[str, str], float]] = {
     (STATE, "baseline"): 1 / 4,
     (STATE, "pyflink"): 15.0,
     (STATE, "bytewax"): 2.0,
+    (WINDOWS, "baseline"): 1 / 5,
+    (WINDOWS, "pyflink"): 40.0,
+    (WINDOWS, "bytewax"): 4.0,
 }
 """By workload and system: how many times that system's records/s riverrun is to reach."""
 

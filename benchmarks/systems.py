@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from benchmarks.measurement import Measurement, flags, read
-from benchmarks.setup_peers import CACHE, PEERS, ROOT, ensure
-from benchmarks.workloads import KEYED, STATE, STATELESS
+from benchmarks.setup_peers import CACHE, PEERS, ROOT, Peer, ensure
+from benchmarks.workloads import KEYED, STATE, STATELESS, WINDOWS
 from riverrun.spark.java import ensure_java_home
 
 _DEADLINE_SECONDS: Final = 900
@@ -42,12 +42,19 @@ class System:
         module: The module that measures it.
         sizes: By workload; a slow system gets fewer records, its rate is net of start-up anyway.
         settings: By workload: the flags that came out best for it.
+        peer: The environment that it runs in, where that is not its name.
     """
 
     name: str
     module: str
     sizes: Mapping[str, Sizes]
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    peer: str = ""
+
+    @property
+    def environment(self) -> Peer | None:
+        """The peer whose environment it needs; None: ours."""
+        return PEERS.get(self.peer or self.name)
 
     def run(self, workload: str, *, quick: bool) -> Measurement:
         """One measurement in a process group of its own, which has ended when this returns.
@@ -56,7 +63,7 @@ class System:
             RunFailed: If it gives none within the deadline.
         """
         sizes = self.sizes[workload].quick() if quick else self.sizes[workload]
-        peer = PEERS.get(self.name)
+        peer = self.environment
         python = sys.executable if peer is None else str(ensure(peer))
         command = [python, "-m", self.module, *flags(workload, sizes.small, sizes.large)]
         command += self.settings.get(workload, ())
@@ -120,6 +127,45 @@ STATE_SYSTEMS: Final[Mapping[str, System]] = {
     )
 }
 """For the ``state`` workload: riverrun's two backends side by side."""
+
+
+WINDOW_SYSTEMS: Final[Mapping[str, System]] = {
+    system.name: system
+    for system in (
+        System("baseline", "benchmarks.window_baseline", {WINDOWS: Sizes(1_000_000, 9_000_000)}),
+        System("riverrun", "benchmarks.window_engine", {WINDOWS: Sizes(1_000_000, 9_000_000)}),
+        System(
+            "rocksdb",
+            "benchmarks.window_engine",
+            {WINDOWS: Sizes(1_000_000, 9_000_000)},
+            {WINDOWS: ("--backend", "rocksdb")},
+        ),
+        System(
+            "columns",
+            "benchmarks.window_engine",
+            {WINDOWS: Sizes(10_000_000, 110_000_000)},
+            {WINDOWS: ("--logic", "columns")},
+        ),
+        System(
+            "bytewax",
+            "benchmarks.peers.bytewax_windows",
+            {WINDOWS: Sizes(100_000, 1_100_000)},
+        ),
+        System(
+            "pyflink",
+            "benchmarks.peers.pyflink_windows",
+            {WINDOWS: Sizes(100_000, 600_000)},
+            {WINDOWS: ("--bundle-size", "100000", "--bundle-time", "1000", "--types", "pickled")},
+        ),
+        System(
+            "flink-sql",
+            "benchmarks.peers.flink_sql_windows",
+            {WINDOWS: Sizes(10_000_000, 110_000_000)},
+            peer="pyflink",
+        ),
+    )
+}
+"""For the ``windows`` workload: rows and columns of ours, and Flink without any Python at all."""
 
 
 def _run(system: str, workload: str, command: list[str]) -> Measurement:

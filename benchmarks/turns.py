@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 
 from benchmarks.measurement import Measurement
-from benchmarks.setup_peers import PEERS, PeerUnavailable, ensure
+from benchmarks.setup_peers import PeerUnavailable, ensure
 from benchmarks.systems import RunFailed, System
 
 
@@ -15,11 +15,12 @@ def chosen(
     """The systems asked for, the environments of the peers among them made where missing."""
     result = []
     for name in only or systems:
-        if name in PEERS:
+        peer = systems[name].environment
+        if peer is not None:
             if not peers:
                 continue
             try:
-                ensure(PEERS[name])
+                ensure(peer)
             except PeerUnavailable as error:
                 console.print(f"left out: {error}", style="red", markup=False)
                 continue

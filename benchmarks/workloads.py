@@ -10,6 +10,8 @@ The workloads:
 * ``keyed``: generator, key by ``customer_of``, running sum by ``add_amounts``, discard each update.
 * ``state``: generator, key by ``customer_of``, a running sum that a process function of the user's
   keeps in a value state (one read and one write a record), discard each update.
+* ``windows``: payments with times, sums per customer in windows of event time; see
+  ``benchmarks.payments``.
 """
 
 from typing import Final, TypeAlias
@@ -19,8 +21,9 @@ Transaction: TypeAlias = tuple[int, int]
 STATELESS: Final = "stateless"
 KEYED: Final = "keyed"
 STATE: Final = "state"
+WINDOWS: Final = "windows"
 WORKLOADS: Final = (STATELESS, KEYED)
-"""What ``benchmarks.run`` measures; ``state`` has a command of its own, ``benchmarks.state``."""
+"""What ``benchmarks.run`` measures; the others have commands of their own, such as ``benchmarks.state``."""
 
 CUSTOMERS: Final = 10_000
 LARGE: Final = 20_000

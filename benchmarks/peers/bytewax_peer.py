@@ -41,7 +41,8 @@ from benchmarks.workloads import (
 SETTINGS = {"batch": "5000", "logic": "batch", "snapshot_interval": "3600"}
 
 
-def _stamp(moment: str) -> None:
+def stamp(moment: str) -> None:
+    """Note the time at which something happened first or last in this process."""
     # The monotonic clock is one for all processes of a machine.
     stamp = Path(os.environ["BENCH_STAMPS"], f"{moment}-{os.getpid()}")
     stamp.write_text(str(time.monotonic()))
@@ -56,7 +57,7 @@ class _Transactions(StatelessSourcePartition[Transaction]):
     def next_batch(self) -> list[Transaction]:
         if not self._asked:
             self._asked = True
-            _stamp("first")
+            stamp("first")
         if not self._indexes:
             raise StopIteration
         now, self._indexes = self._indexes[: self._batch], self._indexes[self._batch :]
@@ -77,10 +78,12 @@ class _Discard(StatelessSinkPartition[Any]):
         pass
 
     def close(self) -> None:
-        _stamp("last")
+        stamp("last")
 
 
-class _DiscardingSink(DynamicSink[Any]):
+class DiscardingSink(DynamicSink[Any]):
+    """Takes everything and keeps nothing; notes when it is closed."""
+
     def build(self, step_id: str, worker_index: int, worker_count: int) -> _Discard:
         return _Discard()
 
@@ -132,29 +135,34 @@ def dataflow() -> Dataflow:
             result = op.stateful_batch("sum", keyed, _RunningSum)
     else:
         result = op.filter("large", op.map("fee", stream, with_fee), is_large)
-    op.output("discard", result, _DiscardingSink())
+    op.output("discard", result, DiscardingSink())
     return flow
 
 
 def run(arguments: argparse.Namespace, records: int) -> float:
     """Seconds from the first batch asked for in either process to the last sink closed."""
+    return seconds_of("benchmarks.peers.bytewax_peer:dataflow()", arguments, records)
+
+
+def seconds_of(flow: str, arguments: argparse.Namespace, records: int) -> float:
+    """The same for any dataflow whose source and sink note their times."""
     with tempfile.TemporaryDirectory() as stamps:
-        _run_cluster(arguments, records, stamps)
+        _run_cluster(flow, arguments, records, stamps)
         first = [float(path.read_text()) for path in Path(stamps).glob("first-*")]
         last = [float(path.read_text()) for path in Path(stamps).glob("last-*")]
     return max(last) - min(first)
 
 
-def _run_cluster(arguments: argparse.Namespace, records: int, stamps: str) -> None:
+def _run_cluster(flow: str, arguments: argparse.Namespace, records: int, stamps: str) -> None:
     addresses = ";".join(f"127.0.0.1:{port}" for port in _free_ports(PARALLELISM))
     environment = os.environ | {
         "BENCH_RECORDS": str(records),
         "BENCH_BATCH": arguments.batch,
-        "BENCH_LOGIC": arguments.logic,
+        "BENCH_LOGIC": getattr(arguments, "logic", ""),
         "BENCH_STAMPS": stamps,
         "BENCH_WORKLOAD": arguments.workload,
     }
-    command = [sys.executable, "-m", "bytewax.run", "benchmarks.peers.bytewax_peer:dataflow()"]
+    command = [sys.executable, "-m", "bytewax.run", flow]
     command += ["-s", arguments.snapshot_interval, "-a", addresses, "-i"]
     processes = [
         subprocess.Popen([*command, str(process)], env=environment)

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # Read by PyFlink when a job starts: Python workers of their own instead of the client's process.
@@ -60,7 +60,8 @@ SETTINGS = {
 }
 
 
-def _stamp(stamps: str, moment: str) -> None:
+def stamp(stamps: str, moment: str) -> None:
+    """Note the time at which a function opened or closed."""
     # The monotonic clock is one for all processes of a machine.
     Path(stamps, f"{moment}-{uuid.uuid4()}").write_text(str(time.monotonic()))
 
@@ -72,13 +73,13 @@ class _Make(MapFunction):
         self._stamps = stamps
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        _stamp(self._stamps, "open")
+        stamp(self._stamps, "open")
 
     def map(self, value: int) -> Transaction:
         return transaction(value)
 
     def close(self) -> None:
-        _stamp(self._stamps, "close")
+        stamp(self._stamps, "close")
 
 
 class _Sum(ReduceFunction):
@@ -88,13 +89,13 @@ class _Sum(ReduceFunction):
         self._stamps = stamps
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        _stamp(self._stamps, "open")
+        stamp(self._stamps, "open")
 
     def reduce(self, value1: Transaction, value2: Transaction) -> Transaction:
         return add_amounts(value1, value2)
 
     def close(self) -> None:
-        _stamp(self._stamps, "close")
+        stamp(self._stamps, "close")
 
 
 class _Totals(KeyedProcessFunction):
@@ -105,7 +106,7 @@ class _Totals(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
-        _stamp(self._stamps, "open")
+        stamp(self._stamps, "open")
 
     def process_element(
         self, value: Transaction, ctx: KeyedProcessFunction.Context
@@ -116,10 +117,11 @@ class _Totals(KeyedProcessFunction):
         yield value[0], total
 
     def close(self) -> None:
-        _stamp(self._stamps, "close")
+        stamp(self._stamps, "close")
 
 
-def _environment(arguments: argparse.Namespace) -> StreamExecutionEnvironment:
+def environment_of(arguments: argparse.Namespace) -> StreamExecutionEnvironment:
+    """An environment with Python workers of its own."""
     configuration = Configuration()
     for key, value in {
         "python.executable": sys.executable,
@@ -154,9 +156,18 @@ def _result(arguments: argparse.Namespace, numbers: DataStream, stamps: str) -> 
 
 def run(arguments: argparse.Namespace, records: int) -> float:
     """Seconds from the last Python function opened to the last one closed."""
+    return seconds_of(_execute, arguments, records)
+
+
+def seconds_of(
+    execute: Callable[[argparse.Namespace, int, str], None],
+    arguments: argparse.Namespace,
+    records: int,
+) -> float:
+    """The same for any job whose functions note their times in the folder that it is given."""
     with tempfile.TemporaryDirectory() as stamps:
         started = time.perf_counter()
-        _execute(arguments, records, stamps)
+        execute(arguments, records, stamps)
         whole = time.perf_counter() - started
         opened = [float(path.read_text()) for path in Path(stamps).glob("open-*")]
         closed = [float(path.read_text()) for path in Path(stamps).glob("close-*")]
@@ -165,7 +176,15 @@ def run(arguments: argparse.Namespace, records: int) -> float:
 
 
 def _execute(arguments: argparse.Namespace, records: int, stamps: str) -> None:
-    environment = _environment(arguments)
+    environment = environment_of(arguments)
+    discard(_result(arguments, numbers_of(environment, arguments, records), stamps))
+    environment.execute("benchmark")
+
+
+def numbers_of(
+    environment: StreamExecutionEnvironment, arguments: argparse.Namespace, records: int
+) -> DataStream:
+    """The indexes of the records, from Flink's own source."""
     numbers = environment.from_source(
         NumberSequenceSource(0, records - 1),
         WatermarkStrategy.no_watermarks(),
@@ -174,9 +193,13 @@ def _execute(arguments: argparse.Namespace, records: int, stamps: str) -> None:
     )
     if arguments.source == "rebalance":
         numbers = numbers.set_parallelism(1).rebalance()
+    return numbers
+
+
+def discard(stream: DataStream) -> None:
+    """End the job with Flink's own sink that discards."""
     java_sink = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
-    _result(arguments, numbers, stamps).sink_to(Sink(java_sink()))
-    environment.execute("benchmark")
+    stream.sink_to(Sink(java_sink()))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""The logic of the ``windows`` workload: plain functions, standard library only.
+
+Payments ``(customer, amount, time)`` of 1,000 customers, 10,000 a second of event time, out of order by a
+tenth of a second or so; the sum per customer in tumbling windows of ten seconds. Each peer imports this
+with its own interpreter.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+Payment: TypeAlias = tuple[int, int, int]
+"""Customer, amount in cents, milliseconds since the Unix epoch."""
+
+CUSTOMERS: Final = 1_000
+START_MS: Final = 1_700_000_000_000
+WINDOW_MS: Final = 10_000
+BOUND_MS: Final = 1_000
+"""How much the watermark trails the latest time; records are late by less."""
+
+
+def payment(index: int) -> Payment:
+    """The payment number ``index``; its time follows the index but for a jitter.
+
+    >>> payment(1), payment(100_000)
+    ((761, 40503, 1700000000121), (312, 26127, 1700000010052))
+    """
+    mixed = index * 2_654_435_761 & 0xFFFFFFFF
+    return mixed % 1_000, (mixed >> 16) % 50_000, START_MS + index // 10 + (mixed >> 8 & 127)
+
+
+def payments(records: int) -> Callable[[int], Payment]:
+    """The same payments for two generators of which one makes the first half of the indexes.
+
+    Both go through the same time: one has the even payments and the other the odd ones.
+
+    >>> made = payments(10)
+    >>> [made(index) for index in (0, 5, 1)] == [payment(index) for index in (0, 1, 2)]
+    True
+    """
+    half = records // 2
+
+    def made(index: int) -> Payment:
+        index = 2 * index if index < half else 2 * (index - half) + 1
+        mixed = index * 2_654_435_761 & 0xFFFFFFFF
+        return mixed % 1_000, (mixed >> 16) % 50_000, START_MS + index // 10 + (mixed >> 8 & 127)
+
+    return made
+
+
+def customer_of(record: Payment) -> int:
+    """The key."""
+    return record[0]
+
+
+def time_of(record: Payment, so_far: int = 0) -> int:
+    """The event time; ``so_far`` is what a source may know of it."""
+    del so_far
+    return record[2]
+
+
+class Spend:
+    """The sum, as an aggregate function; each engine adds its own base class."""
+
+    def create_accumulator(self) -> int:
+        """Nothing spent."""
+        return 0
+
+    def add(self, value: Payment, accumulator: int) -> int:
+        """One more payment."""
+        return accumulator + value[1]
+
+    def get_result(self, accumulator: int) -> int:
+        """The sum."""
+        return accumulator
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        """Both sums."""
+        return acc_a + acc_b
