@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from riverrun.api.functions import CoMapFunction
 from riverrun.api.source import Polled, Source, SourceReader, SourceReaderContext, SourceStatus
 from riverrun.api.watermark_strategy import WatermarkStrategy
 from riverrun.core.clock import ManualClock
@@ -26,6 +27,7 @@ from riverrun.protocol.elements import (
 from riverrun.runtime.failures import OperatorFailed
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.task import Task, Turn
+from riverrun.testing.harness import OperatorHarness
 from tests.unit.runtime.test_task import make_task, outputs
 
 ASCENDING = WatermarkStrategy.for_monotonous_timestamps()
@@ -287,6 +289,23 @@ class TestMetrics:
         assert metrics[""]["currentOutputWatermark"] == 99
         assert metrics["op"]["watermarkLag"] == 250 - 99
         assert metrics["op"]["watermarkAlignmentDrift"] == 99 - 40
+
+    def test_a_task_with_two_inputs_shows_which_one_is_behind(self) -> None:
+        class Both(CoMapFunction):
+            def map1(self, value: Any) -> Any:
+                return value
+
+            def map2(self, value: Any) -> Any:
+                return value
+
+        with OperatorHarness(lambda one, two: one.connect(two).map(Both()), inputs=2) as harness:
+            harness.watermark_of(0, 70)
+            harness.watermark_of(1, 30)
+            metrics = harness._task.metrics.snapshot()[""]
+
+        assert metrics["currentInput1Watermark"] == 70
+        assert metrics["currentInput2Watermark"] == 30
+        assert metrics["currentInputWatermark"] == metrics["currentOutputWatermark"] == 30
 
     def test_lag_is_none_before_the_first_watermark(self) -> None:
         driven = Driven(Queued(), ASCENDING)
