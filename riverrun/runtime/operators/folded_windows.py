@@ -106,6 +106,8 @@ class FoldedWindowOperator(WindowOperator):
         self._results.send(emit)
 
     def advance(self, watermark: int, emit: Emit) -> None:
+        if watermark == MAX_TIME and self._spec.fire_open_at_end:
+            self.run_due(MAX_TIME, emit)
         self._timers.watermark = watermark
         if self._event_time:
             self._horizon = self._horizon_at(watermark)

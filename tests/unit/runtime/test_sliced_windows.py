@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias, cast
 from unittest.mock import patch
 
@@ -159,6 +159,7 @@ class Program:
     aggregate: Any
     function: Any
     late: bool
+    fire_at_end: bool = False
 
     def build(self, stream: DataStream) -> DataStream:
         assigner: Any
@@ -193,6 +194,7 @@ def programs(draw: st.DrawFn) -> Program:
         aggregate=draw(st.sampled_from(kinds))(),
         function=draw(st.sampled_from((None, Described(), Counting()))),
         late=draw(st.booleans()),
+        fire_at_end=draw(st.booleans()),
     )
 
 
@@ -212,12 +214,22 @@ steps = st.lists(
 )
 
 
+Build: TypeAlias = Callable[[WindowSpec], Operator]
+
+
+def chosen(build: Build) -> Any:
+    """While it is entered, ``build`` makes the operators of windows."""
+    return patch.dict(cast("dict[type, Build]", OPERATORS), {WindowSpec: build})
+
+
 class Driven:
     """A program in a harness that can be restarted."""
 
-    def __init__(self, program: Program, backend: str, config: dict[str, str]) -> None:
+    def __init__(
+        self, program: Program, build: Build, backend: str, config: dict[str, str]
+    ) -> None:
         self._program, self._backend, self._config = program, backend, config
-        self._dropped = 0.0
+        self._build = lambda spec: build(replace(spec, fire_open_at_end=program.fire_at_end))
         self._harness = self._open((), 0)
 
     def do(self, step: Step) -> tuple[Any, ...]:
@@ -257,34 +269,26 @@ class Driven:
         self._harness.close()
 
     def _open(self, restore: tuple[HarnessSnapshot, ...], now: int) -> OperatorHarness:
-        return OperatorHarness(
-            self._program.build,
-            backend=self._backend,
-            config=self._config,
-            side_outputs=[LATE],
-            restore=restore,
-            start=now,
-        )
-
-
-def any_window() -> Any:
-    """While it is entered, the operator for any window is chosen."""
-    return patch.dict(cast("dict[type, Any]", OPERATORS), {WindowSpec: WindowOperator})
+        with chosen(self._build):
+            return OperatorHarness(
+                self._program.build,
+                backend=self._backend,
+                config=self._config,
+                side_outputs=[LATE],
+                restore=restore,
+                start=now,
+            )
 
 
 def same_results(program: Program, taken: list[Step], backend: str, **config: str) -> None:
     """Both operators give the same at each step."""
     with ExitStack() as stack:
-        fast = Driven(program, backend, config)
+        fast = Driven(program, build_window_operator, backend, config)
         stack.callback(fast.close)
-        with any_window():
-            general = Driven(program, backend, config)
+        general = Driven(program, WindowOperator, backend, config)
         stack.callback(general.close)
         for step in (*taken, ("end", None)):
-            got = fast.do(step)
-            with any_window():
-                expected = general.do(step)
-            assert got == expected, step
+            assert fast.do(step) == general.do(step), step
 
 
 @settings(max_examples=150, deadline=None)
@@ -414,7 +418,7 @@ def test_key_groups_of_subtasks_that_were_differently_far_go_on_together(
             return [sorted(map(repr, harness.records())), sorted(harness.side_output(LATE))]
 
     found = go()
-    with any_window():
+    with chosen(WindowOperator):
         assert found == go()
 
 
