@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from riverrun.testing.simulate import Variety, simulate
-from tests.unit.testing.event_time_programs import PROGRAMS, Simulated
+from tests.unit.testing import timer_programs, window_programs
+from tests.unit.testing.event_time_streams import Simulated
 
+PROGRAMS = {**window_programs.PROGRAMS, **timer_programs.PROGRAMS}
 BACKENDS = ("hashmap", "hashmap", "hashmap", "rocksdb")
 EXACTLY_ONCE = Variety(backends=BACKENDS, parallelism=(1, 2, 3))
 ANY_MODE = Variety(
