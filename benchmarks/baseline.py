@@ -7,7 +7,7 @@ does, once a record. Nothing is inlined: a function call per record is what the 
 import argparse
 import multiprocessing
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.synchronize import Barrier
 from typing import Final
 
@@ -87,19 +87,17 @@ def _work(loop: Callable[[range], int], indexes: range, ready: Barrier, done: Ba
 
 def run(arguments: argparse.Namespace, records: int) -> float:
     """Seconds that the workload takes."""
-    return seconds_of(LOOPS[arguments.workload], records)
+    shares = [share(records, part, PARALLELISM) for part in range(PARALLELISM)]
+    return seconds_of(LOOPS[arguments.workload], shares)
 
 
-def seconds_of(loop: Callable[[range], int], records: int) -> float:
+def seconds_of(loop: Callable[[range], int], shares: Sequence[range]) -> float:
     """Seconds from the moment all processes stand ready until the last one is done."""
-    ready = multiprocessing.Barrier(PARALLELISM + 1)
-    done = multiprocessing.Barrier(PARALLELISM + 1)
+    ready = multiprocessing.Barrier(len(shares) + 1)
+    done = multiprocessing.Barrier(len(shares) + 1)
     workers = [
-        multiprocessing.Process(
-            target=_work,
-            args=(loop, share(records, part, PARALLELISM), ready, done),
-        )
-        for part in range(PARALLELISM)
+        multiprocessing.Process(target=_work, args=(loop, indexes, ready, done))
+        for indexes in shares
     ]
     for worker in workers:
         worker.start()

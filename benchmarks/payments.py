@@ -5,7 +5,6 @@ tenth of a second or so; the sum per customer in tumbling windows of ten seconds
 with its own interpreter.
 """
 
-from collections.abc import Callable
 from typing import Final, TypeAlias
 
 Payment: TypeAlias = tuple[int, int, int]
@@ -28,23 +27,13 @@ def payment(index: int) -> Payment:
     return mixed % 1_000, (mixed >> 16) % 50_000, START_MS + index // 10 + (mixed >> 8 & 127)
 
 
-def payments(records: int) -> Callable[[int], Payment]:
-    """The same payments for two generators of which one makes the first half of the indexes.
+def share(records: int, part: int, parts: int) -> range:
+    """The indexes that worker ``part`` of ``parts`` makes: all go through the same time.
 
-    Both go through the same time: one has the even payments and the other the odd ones.
-
-    >>> made = payments(10)
-    >>> [made(index) for index in (0, 5, 1)] == [payment(index) for index in (0, 1, 2)]
-    True
+    >>> [list(share(5, part, 2)) for part in range(2)]
+    [[0, 2, 4], [1, 3]]
     """
-    half = records // 2
-
-    def made(index: int) -> Payment:
-        index = 2 * index if index < half else 2 * (index - half) + 1
-        mixed = index * 2_654_435_761 & 0xFFFFFFFF
-        return mixed % 1_000, (mixed >> 16) % 50_000, START_MS + index // 10 + (mixed >> 8 & 127)
-
-    return made
+    return range(part, records, parts)
 
 
 def customer_of(record: Payment) -> int:

@@ -7,25 +7,26 @@ of its end by the bound. As in ``benchmarks.baseline``, nothing of the user's co
 import argparse
 
 from benchmarks.baseline import seconds_of
-from benchmarks.measurement import measure
+from benchmarks.measurement import PARALLELISM, measure
 from benchmarks.payments import (
     BOUND_MS,
     WINDOW_MS,
     Spend,
     customer_of,
-    payments,
+    payment,
+    share,
     time_of,
 )
 
 
-def windows(indexes: range, records: int) -> int:
+def windows(indexes: range) -> int:
     """Sum the payments in windows; how many results there were."""
-    made, spend = payments(records), Spend()
+    spend = Spend()
     open_windows: dict[int, dict[int, int]] = {}
     results = 0
     latest = next_end = 0
     for index in indexes:
-        record = made(index)
+        record = payment(index)
         time = time_of(record)
         start = time - time % WINDOW_MS
         sums = open_windows.get(start)
@@ -50,7 +51,7 @@ def windows(indexes: range, records: int) -> int:
 
 def run(_arguments: argparse.Namespace, records: int) -> float:
     """Seconds that the loops take."""
-    return seconds_of(lambda indexes: windows(indexes, records), records)
+    return seconds_of(windows, [share(records, part, PARALLELISM) for part in range(PARALLELISM)])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from benchmarks.payments import (
     Spend,
     customer_of,
     payment,
-    payments,
     time_of,
 )
 from riverrun import (
@@ -56,9 +55,7 @@ def rows(environment: StreamExecutionEnvironment, records: int) -> DataStream:
     bound = Duration.of_millis(BOUND_MS)
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound)
     strategy = strategy.with_timestamp_assigner(time_of)
-    stream = environment.from_source(
-        DataGeneratorSource(payments(records), records), strategy, "payments"
-    )
+    stream = environment.from_source(DataGeneratorSource(payment, records), strategy, "payments")
     windows = stream.key_by(customer_of).window(TumblingEventTimeWindows(WINDOW_MS))
     return windows.aggregate(SpendFunction())
 

@@ -22,11 +22,11 @@ from benchmarks.payments import (
     Payment,
     Spend,
     customer_of,
-    payments,
+    payment,
+    share,
     time_of,
 )
 from benchmarks.peers.bytewax_peer import DiscardingSink, seconds_of, stamp
-from benchmarks.workloads import share
 
 SETTINGS = {"batch": "5000", "snapshot_interval": "3600"}
 
@@ -34,8 +34,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Payments(StatelessSourcePartition[Payment]):
-    def __init__(self, records: int, indexes: range, batch: int) -> None:
-        self._made = payments(records)
+    def __init__(self, indexes: range, batch: int) -> None:
         self._indexes = indexes
         self._batch = batch
         self._asked = False
@@ -47,8 +46,7 @@ class _Payments(StatelessSourcePartition[Payment]):
         if not self._indexes:
             raise StopIteration
         now, self._indexes = self._indexes[: self._batch], self._indexes[self._batch :]
-        made = self._made
-        return [made(index) for index in now]
+        return [payment(index) for index in now]
 
 
 class _PaymentSource(DynamicSource[Payment]):
@@ -57,8 +55,7 @@ class _PaymentSource(DynamicSource[Payment]):
         self._batch = batch
 
     def build(self, step_id: str, worker_index: int, worker_count: int) -> _Payments:
-        indexes = share(self._records, worker_index, worker_count)
-        return _Payments(self._records, indexes, self._batch)
+        return _Payments(share(self._records, worker_index, worker_count), self._batch)
 
 
 _SPEND = Spend()
