@@ -150,13 +150,16 @@ class ColumnWindowOperator(Operator):
         if int(times.min()) == MIN_TIMESTAMP:
             assert isinstance(assigner, EventTimeAssigner)  # noqa: S101  (asked by the caller)
             assigner.event_time(run[int(times.argmin())], MIN_TIMESTAMP)
-        latest = MAX_WATERMARK - self._slicing.size
-        if int(times.max()) > latest:
-            raise ValueError(
-                f"{assigner!r}: the record {short_repr(run[int(times.argmax())])} has the timestamp "
-                f"{int(times.max())}, which leaves no room for a window; expected at most {latest}, in "
-                f"milliseconds since 1970: check the timestamp assigner"
-            )
+        size = self._slicing.size
+        # Starts are found below a time, by up to a slide and an offset, in whole numbers of 64 bits.
+        earliest, latest = MIN_TIMESTAMP + 2 * size, MAX_WATERMARK - size
+        for place in (int(times.argmin()), int(times.argmax())):
+            if not earliest <= int(times[place]) <= latest:
+                raise ValueError(
+                    f"{assigner!r}: the record {short_repr(run[place])} has the timestamp "
+                    f"{int(times[place])}, which leaves no room for a window; expected {earliest} to "
+                    f"{latest}, in milliseconds since 1970: check the timestamp assigner"
+                )
         return times
 
     def _starts(self, times: Indices) -> Indices:
