@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -16,12 +16,10 @@ from riverrun.local.ways import Way, WayKind
 from riverrun.protocol.control import (
     CheckpointAborted,
     CheckpointAcknowledged,
-    CheckpointCompleted,
     CheckpointDeclined,
     InputOver,
+    Order,
     StatusChanged,
-    TriggerCheckpoint,
-    WatermarkAllowed,
     WatermarkReported,
 )
 from riverrun.runtime.chain import ClientRun
@@ -30,9 +28,6 @@ from riverrun.runtime.task import Task, Turn
 from riverrun.storage.checkpoint_files import CheckpointFiles
 
 log = logging.getLogger(__name__)
-
-Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
-"""What a JobMaster tells a task."""
 
 JobReport: TypeAlias = (
     CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged | ClientRun
@@ -122,20 +117,11 @@ class TaskHost:
 
     def _obey(self, order: Order) -> None:
         self.roused = True
-        match order:
-            case TriggerCheckpoint(checkpoint, timestamp_ms, options):
-                self.task.trigger_checkpoint(checkpoint, timestamp_ms, options)
-            case CheckpointCompleted(checkpoint):
-                self.task.checkpoint_completed(checkpoint)
-            case CheckpointAborted(checkpoint):
-                floor = checkpoint - _ABORTED_REMEMBERED
-                self._aborted = {number for number in self._aborted if number > floor}
-                self._aborted.add(checkpoint)
-                self.task.checkpoint_aborted(checkpoint)
-            case WatermarkAllowed(watermark):
-                self.task.allow_watermark(watermark)
-            case _:
-                assert_never(order)
+        if isinstance(order, CheckpointAborted):
+            floor = order.checkpoint - _ABORTED_REMEMBERED
+            self._aborted = {number for number in self._aborted if number > floor}
+            self._aborted.add(order.checkpoint)
+        self.task.obey(order)
 
     def _write(self, snapshot: TaskSnapshot | None) -> None:
         if snapshot is None:

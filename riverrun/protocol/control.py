@@ -213,18 +213,10 @@ Up: TypeAlias = (
 )
 """Task -> JobMaster."""
 
-Down: TypeAlias = (
-    Registered
-    | Rejected
-    | Start
-    | Cancel
-    | Credit
-    | HeartbeatAck
-    | TriggerCheckpoint
-    | CheckpointCompleted
-    | CheckpointAborted
-    | WatermarkAllowed
-)
+Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
+"""What a task does between two turns because the JobMaster says so."""
+
+Down: TypeAlias = Registered | Rejected | Start | Cancel | Credit | HeartbeatAck | Order
 """JobMaster -> task."""
 
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)

@@ -2,7 +2,7 @@
 
 A shell feeds it frames (``receive``), lets it work (``turn``), carries away what it made (``outbox``,
 ``client_runs``, ``snapshots``) and asks when to come back (``wake_at``). It owns the threads, sockets
-and clocks, writes snapshots in the background and tells the task what becomes of checkpoints.
+and clocks, writes snapshots in the background and passes the JobMaster's orders on (``obey``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from riverrun.graph.deployment import TaskDeployment
 from riverrun.graph.specs import SourceSpec
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.registry import TaskMetrics
-from riverrun.protocol.control import WatermarkReported
+from riverrun.protocol.control import (
+    CheckpointAborted,
+    CheckpointCompleted,
+    Order,
+    TriggerCheckpoint,
+    WatermarkAllowed,
+    WatermarkReported,
+)
 from riverrun.protocol.elements import (
     MAX_WATERMARK,
     Barrier,
@@ -165,25 +172,23 @@ class Task:
         for channel, element in self._inputs.receive(frame):
             self._checkpoints.arrive(channel, element)
 
-    def trigger_checkpoint(self, checkpoint: int, timestamp_ms: int, options: bytes) -> None:
-        """Begin with a checkpoint: a source snapshots and sends the barrier."""
-        if not self._finished:
-            self._checkpoints.trigger(Barrier(checkpoint, timestamp_ms, options))
-
-    def checkpoint_completed(self, checkpoint: int) -> None:
-        """The checkpoint exists: what waited for it becomes visible, and the task may end."""
-        if not self._finished and self._checkpoints.completed(checkpoint):
-            self._end()
-
-    def checkpoint_aborted(self, checkpoint: int) -> None:
-        """The checkpoint will never exist."""
-        if not self._finished:
-            self._checkpoints.aborted(checkpoint)
-
-    def allow_watermark(self, watermark: int) -> None:
-        """A source may go on up to ``watermark``: the others of its group are far enough."""
-        if self._source is not None and not self._finished:
-            self._source.allow(watermark)
+    def obey(self, order: Order) -> None:
+        """Do what the JobMaster says, between two turns; a task that has finished is past all orders."""
+        if self._finished:
+            return
+        match order:
+            case TriggerCheckpoint(checkpoint, timestamp_ms, options):
+                self._checkpoints.trigger(Barrier(checkpoint, timestamp_ms, options))
+            case CheckpointCompleted(checkpoint):
+                if self._checkpoints.completed(checkpoint):
+                    self._end()
+            case CheckpointAborted(checkpoint):
+                self._checkpoints.aborted(checkpoint)
+            case WatermarkAllowed(watermark):
+                if self._source is not None:
+                    self._source.allow(watermark)
+            case _:
+                assert_never(order)
 
     def take_watermark_report(self) -> WatermarkReported | None:
         """What a source has to tell the others of its watermark group, if there is anything new."""

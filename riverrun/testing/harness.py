@@ -23,6 +23,7 @@ from riverrun.core.errors import ProgramError
 from riverrun.core.ids import SubtaskId
 from riverrun.datastream.data_stream import DataStream
 from riverrun.protocol.barriers import BarrierMode, BarrierOptions, encode_options
+from riverrun.protocol.control import CheckpointCompleted
 from riverrun.protocol.elements import (
     Barrier,
     Element,
@@ -259,7 +260,7 @@ class OperatorHarness:
         (frozen,) = self._task.take_snapshots()
         files = CheckpointFiles(self._storage, _FOLDER, checkpoint, inline_limit=0)
         written, _ = frozen.write(files)
-        self._task.checkpoint_completed(checkpoint)
+        self._task.obey(CheckpointCompleted(checkpoint))
         self._work()
         plan = CheckpointPlan.of(self._program.graph, "0" * 32, "harness")
         return HarnessSnapshot(written, plan, self._storage)

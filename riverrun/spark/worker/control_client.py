@@ -28,6 +28,7 @@ from riverrun.protocol.control import (
     Down,
     Heartbeat,
     HeartbeatAck,
+    Order,
     Register,
     Registered,
     Rejected,
@@ -45,9 +46,7 @@ log = logging.getLogger(__name__)
 
 _READ_BYTES: Final = 64 * 1024
 
-Instruction: TypeAlias = (
-    Start | Cancel | TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
-)
+Instruction: TypeAlias = Start | Cancel | Order
 """What the JobMaster may want of a registered task."""
 
 

@@ -15,12 +15,7 @@ from enum import Enum, auto
 from typing import Any, TypeAlias
 
 from riverrun.core.errors import ExternalError
-from riverrun.protocol.control import (
-    CheckpointAborted,
-    CheckpointCompleted,
-    TriggerCheckpoint,
-    WatermarkAllowed,
-)
+from riverrun.protocol.control import Order
 from riverrun.spark.worker.rows import frames_of
 
 
@@ -36,9 +31,6 @@ class Closed(Enum):
 
 Letter: TypeAlias = memoryview | Closed | InputBroken
 """A frame, the end of the input, or that it broke."""
-
-Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
-"""What the JobMaster wants the task to do between two turns."""
 
 
 class Mailbox:

@@ -9,8 +9,11 @@ from riverrun.core.clock import Clock
 from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import TaskDeployment
 from riverrun.protocol.control import (
+    CheckpointAborted,
     CheckpointAcknowledged,
+    CheckpointCompleted,
     InputOver,
+    Order,
     StatusChanged,
     Up,
     WatermarkReported,
@@ -67,17 +70,12 @@ class TaskHost:
     def snapshot(self, snapshot: TaskSnapshot) -> None:
         self._writer.write(snapshot)
 
-    def checkpoint_completed(self, checkpoint: int) -> None:
-        files = self._acknowledged.pop(checkpoint, None)
-        # The writer's thread adds to this dict meanwhile, so it is copied and changed, never replaced.
-        for older in [number for number in tuple(self._acknowledged) if number < checkpoint]:
-            self._acknowledged.pop(older, None)
-        if self._copies is not None and files is not None:
-            self._copies.keep_only(files, checkpoint)
-
-    def checkpoint_aborted(self, checkpoint: int) -> None:
-        self._acknowledged.pop(checkpoint, None)
-        self._writer.abort(checkpoint)
+    def follow(self, order: Order) -> None:
+        if isinstance(order, CheckpointCompleted):
+            self._keep_copies_of(order.checkpoint)
+        elif isinstance(order, CheckpointAborted):
+            self._acknowledged.pop(order.checkpoint, None)
+            self._writer.abort(order.checkpoint)
 
     def watermark(self, report: WatermarkReported) -> None:
         self._control.send(report)
@@ -107,6 +105,14 @@ class TaskHost:
         if isinstance(message, CheckpointAcknowledged) and self._copies is not None:
             self._acknowledged[message.checkpoint] = tuple(files_of(message.snapshot))
         self._control.send(message)
+
+    def _keep_copies_of(self, checkpoint: int) -> None:
+        files = self._acknowledged.pop(checkpoint, None)
+        # The writer's thread adds to this dict meanwhile, so it is copied and changed, never replaced.
+        for older in [number for number in tuple(self._acknowledged) if number < checkpoint]:
+            self._acknowledged.pop(older, None)
+        if self._copies is not None and files is not None:
+            self._copies.keep_only(files, checkpoint)
 
     def _files_of(self, checkpoint: int) -> CheckpointFiles:
         folder = self._deployment.checkpoint_folder

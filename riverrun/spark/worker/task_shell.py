@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any, Final, Protocol, assert_never
+from typing import Any, Final, Protocol
 
 from riverrun.core.clock import Clock
-from riverrun.protocol.control import (
-    CheckpointAborted,
-    CheckpointCompleted,
-    TriggerCheckpoint,
-    WatermarkAllowed,
-    WatermarkReported,
-)
+from riverrun.protocol.control import Order, WatermarkReported
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.task import Task, Turn
 from riverrun.spark.worker.ledger import Spending, TimeLedger
-from riverrun.spark.worker.mailbox import Closed, InputBroken, Letter, Mailbox, Order
+from riverrun.spark.worker.mailbox import Closed, InputBroken, Letter, Mailbox
 from riverrun.spark.worker.rows import batch_of
 
 _BATCH_BYTES: Final = 1 << 20
@@ -35,11 +29,8 @@ class Outside(Protocol):
     def snapshot(self, snapshot: TaskSnapshot) -> None:
         """Write a snapshot in the background and acknowledge it."""
 
-    def checkpoint_completed(self, checkpoint: int) -> None:
-        """The checkpoint exists; older ones are not needed here any more."""
-
-    def checkpoint_aborted(self, checkpoint: int) -> None:
-        """Do not write the checkpoint any more."""
+    def follow(self, order: Order) -> None:
+        """Do what ``order`` means for written snapshots; the task obeys it next."""
 
     def watermark(self, report: WatermarkReported) -> None:
         """Tell the JobMaster how far the source is."""
@@ -80,27 +71,13 @@ class TaskShell:
         while turn is not Turn.FINISHED:
             self._receive(turn)
             for order in self._mailbox.take_orders():
-                self._obey(order)
+                self._outside.follow(order)
+                self._task.obey(order)
             turn = self._task.turn()
             self._report()
             yield from self._hand_over()
         self._outside.finished()
         yield from self._drain()
-
-    def _obey(self, order: Order) -> None:
-        match order:
-            case TriggerCheckpoint(checkpoint, timestamp_ms, options):
-                self._task.trigger_checkpoint(checkpoint, timestamp_ms, options)
-            case CheckpointCompleted(checkpoint):
-                self._outside.checkpoint_completed(checkpoint)
-                self._task.checkpoint_completed(checkpoint)
-            case CheckpointAborted(checkpoint):
-                self._outside.checkpoint_aborted(checkpoint)
-                self._task.checkpoint_aborted(checkpoint)
-            case WatermarkAllowed(watermark):
-                self._task.allow_watermark(watermark)
-            case _:
-                assert_never(order)
 
     def _report(self) -> None:
         self._outside.check()

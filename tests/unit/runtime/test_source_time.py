@@ -15,7 +15,7 @@ from riverrun.core.errors import ProgramError
 from riverrun.core.time import Duration
 from riverrun.graph.specs import SourceSpec
 from riverrun.protocol.barriers import BarrierOptions, encode_options
-from riverrun.protocol.control import WatermarkReported
+from riverrun.protocol.control import TriggerCheckpoint, WatermarkAllowed, WatermarkReported
 from riverrun.protocol.elements import (
     MAX_WATERMARK,
     Barrier,
@@ -187,26 +187,26 @@ class TestAlignment:
     def test_a_source_that_is_too_far_is_not_polled_until_the_others_are_there(self) -> None:
         source = Queued()
         driven = Driven(source, ALIGNED)
-        driven.task.allow_watermark(100)
+        driven.task.obey(WatermarkAllowed(100))
         source.queues["all"] += [100, 200, 300]
 
         assert values(driven.pass_time(1000)) == [100, 200], "one step over the line, not two"
         polls = source.polls
         driven.pass_time(1000)
         assert source.polls == polls
-        driven.task.allow_watermark(199)
+        driven.task.obey(WatermarkAllowed(199))
 
         assert values(driven.pass_time(10)) == [300]
 
     def test_barriers_flow_while_a_source_waits(self) -> None:
         source = Queued()
         driven = Driven(source, ALIGNED)
-        driven.task.allow_watermark(100)
+        driven.task.obey(WatermarkAllowed(100))
         source.queues["all"] += [200, 300]
         driven.pass_time(10)
 
         options = encode_options(BarrierOptions())
-        driven.task.trigger_checkpoint(1, 0, options)
+        driven.task.obey(TriggerCheckpoint(1, 0, options))
 
         assert [e for e in driven.pass_time(10) if isinstance(e, Barrier)] == [
             Barrier(1, 0, options)
@@ -216,7 +216,7 @@ class TestAlignment:
     def test_a_source_that_waits_is_not_idle(self) -> None:
         source = Queued()
         driven = Driven(source, ALIGNED.with_idleness(Duration.of_millis(300)))
-        driven.task.allow_watermark(100)
+        driven.task.obey(WatermarkAllowed(100))
         source.queues["all"] += [200, 300]
 
         assert times(driven.pass_time(5000)) == [Watermark(199)]
@@ -224,7 +224,7 @@ class TestAlignment:
     def test_single_splits_wait_where_the_reader_can_do_that(self) -> None:
         source = QueuedAndPausing("a", "b")
         driven = Driven(source, ALIGNED)
-        driven.task.allow_watermark(100)
+        driven.task.obey(WatermarkAllowed(100))
         source.queues["a"] += [200, 300]
         source.queues["b"] += [10, 20, 30]
 
@@ -233,9 +233,9 @@ class TestAlignment:
         source.queues["b"] += [400, 500]
         assert values(driven.pass_time(10)) == [400]
         assert source.paused == {"a", "b"}
-        driven.task.allow_watermark(250)
+        driven.task.obey(WatermarkAllowed(250))
         assert values(driven.pass_time(10)) == [300]
-        driven.task.allow_watermark(MAX_WATERMARK)
+        driven.task.obey(WatermarkAllowed(MAX_WATERMARK))
 
         assert values(driven.pass_time(10)) == [500]
         assert source.paused == set()
@@ -243,7 +243,7 @@ class TestAlignment:
     def test_the_whole_source_waits_for_its_slowest_split_otherwise(self) -> None:
         source = Queued("a", "b")
         driven = Driven(source, ALIGNED)
-        driven.task.allow_watermark(100)
+        driven.task.obey(WatermarkAllowed(100))
         source.queues["a"] += [200, 300]
         source.queues["b"] += [10, 500]
 
@@ -270,7 +270,7 @@ class TestAlignment:
 
     def test_a_source_without_alignment_has_nothing_to_report(self) -> None:
         driven = Driven(Queued(), ASCENDING)
-        driven.task.allow_watermark(5)
+        driven.task.obey(WatermarkAllowed(5))
         driven.pass_time(300)
 
         assert driven.task.take_watermark_report() is None
@@ -280,7 +280,7 @@ class TestMetrics:
     def test_watermarks_lag_and_drift_are_shown(self) -> None:
         source = Queued()
         driven = Driven(source, ALIGNED)
-        driven.task.allow_watermark(50)
+        driven.task.obey(WatermarkAllowed(50))
         source.queues["all"] += [100]
         driven.pass_time(250)
 

@@ -30,6 +30,11 @@ from riverrun.graph.specs import (
     SourceSpec,
 )
 from riverrun.protocol.barriers import BarrierMode, BarrierOptions, encode_options
+from riverrun.protocol.control import (
+    CheckpointAborted,
+    CheckpointCompleted,
+    TriggerCheckpoint,
+)
 from riverrun.protocol.elements import (
     Barrier,
     Element,
@@ -260,8 +265,8 @@ def test_operator_state_goes_on_and_listeners_hear_of_checkpoints(tmp_path: Path
     first.send(Records([1, 2]), barrier(1), Records([10]))
     first.work()
     snapshot = first.written()
-    first.task.checkpoint_completed(1)
-    first.task.checkpoint_aborted(2)
+    first.task.obey(CheckpointCompleted(1))
+    first.task.obey(CheckpointAborted(2))
     assert function.heard == [("complete", 1), ("aborted", 2)]
 
     again = Total()
@@ -350,7 +355,7 @@ def test_a_source_goes_on_at_its_position(tmp_path: Path) -> None:
     first = Bench(SourceSpec(Ten()), tmp_path)
     for _ in range(4):
         first.task.turn()
-    first.task.trigger_checkpoint(1, 0, b"")
+    first.task.obey(TriggerCheckpoint(1, 0, b""))
     assert [type(e).__name__ for e in first.outputs()][-1] == "Barrier"
     restore = first.again(first.written())
 
@@ -366,13 +371,13 @@ def test_a_task_ends_after_a_checkpoint_that_covers_its_end(tmp_path: Path) -> N
     assert bench.work() is Turn.IDLE
     assert bench.task.input_over
     bench.task.take_snapshots()
-    bench.task.checkpoint_completed(1)
+    bench.task.obey(CheckpointCompleted(1))
     assert bench.work() is Turn.IDLE
 
     bench.send(barrier(2))
     bench.work()
     assert bench.written().finished
-    bench.task.checkpoint_completed(2)
+    bench.task.obey(CheckpointCompleted(2))
 
     assert bench.work() is Turn.FINISHED
     assert [type(e).__name__ for e in bench.outputs()] == [
@@ -395,7 +400,7 @@ def test_a_task_that_had_finished_only_passes_the_end_on(tmp_path: Path) -> None
     bench.send(EndOfInput(), barrier(4), EndOfChannel())
     bench.work()
     assert bench.written().finished
-    bench.task.checkpoint_completed(4)
+    bench.task.obey(CheckpointCompleted(4))
 
     assert bench.work() is Turn.FINISHED
     assert opened == []
@@ -439,8 +444,8 @@ def test_a_sink_commits_when_its_checkpoint_is_complete(tmp_path: Path) -> None:
     bench.work()
     assert committed == []
 
-    bench.task.checkpoint_aborted(1)
-    bench.task.checkpoint_completed(2)
+    bench.task.obey(CheckpointAborted(1))
+    bench.task.obey(CheckpointCompleted(2))
 
     assert committed == [("1-0-0", [1, 2]), ("2-0-0", [3])]
 
