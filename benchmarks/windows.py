@@ -55,9 +55,9 @@ def _compare_columns(console: Console, measurements: Measurements) -> None:
 
 
 def _check(console: Console, records: int) -> int:
-    for backend in ("hashmap", "rocksdb"):
-        check(records, backend=backend)
-        console.print(f"{backend}: the sums of {records:,} payments are right")
+    for logic, backend in (("rows", "hashmap"), ("rows", "rocksdb"), ("columns", "hashmap")):
+        check(records, logic, backend)
+        console.print(f"{logic} on {backend}: the sums of {records:,} payments are right")
     return 0
 
 
