@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -12,12 +13,13 @@ from riverrun.core.ids import SubtaskId
 from riverrun.graph.deployment import Deployment, TaskDeployment
 from riverrun.local.pipeline import Pipeline, Step
 from riverrun.local.surroundings import Surroundings
-from riverrun.local.task_host import FilesOf, JobReport, Report, TaskHost
+from riverrun.local.task_host import JobReport, Report, TaskHost
 from riverrun.local.ways import Way
 from riverrun.protocol.control import Down, WatermarkReported
 from riverrun.protocol.references import restored_files
 from riverrun.runtime.failures import describe
 from riverrun.runtime.operator_states import TaskResources
+from riverrun.runtime.snapshot_parts import SnapshotParts
 from riverrun.runtime.task import Task
 from riverrun.storage.checkpoint_files import CheckpointFiles, SavedCheckpointFiles
 
@@ -125,11 +127,7 @@ class LocalAttempt:
             wake=wake,
         )
         task = Task(deployment, place.settings, place.clock, resources)
-        return TaskHost(
-            task,
-            self._files_of(deployment),
-            self._heard,
-        )
+        return TaskHost(task, self._parts(deployment), self._heard)
 
     def _heard(self, host: TaskHost, report: Report) -> None:
         if isinstance(report, WatermarkReported):
@@ -137,13 +135,19 @@ class LocalAttempt:
         else:
             self._report(self, host, report)
 
-    def _files_of(self, deployment: TaskDeployment) -> FilesOf | None:
+    def _parts(self, deployment: TaskDeployment) -> SnapshotParts | None:
         folder = deployment.checkpoint_folder
         if folder is None:
             return None
         storage = self._place.storage(folder)
         limit = options.INLINE_THRESHOLD.get(deployment.config)
-        return lambda checkpoint: CheckpointFiles(storage, folder, checkpoint, inline_limit=limit)
+        return SnapshotParts(
+            lambda snapshot: CheckpointFiles(
+                storage, folder, snapshot.checkpoint, inline_limit=limit
+            ),
+            self._place.clock,
+            log_level=logging.DEBUG,
+        )
 
     def _saved(self, deployment: TaskDeployment) -> SavedCheckpointFiles | None:
         restore = deployment.restore

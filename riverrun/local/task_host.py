@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import msgspec
-
-from riverrun.core.errors import ProgramError
 from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import TaskDeployment
@@ -24,10 +20,8 @@ from riverrun.protocol.control import (
 )
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
+from riverrun.runtime.snapshot_parts import SnapshotParts
 from riverrun.runtime.task import Task, Turn
-from riverrun.storage.checkpoint_files import CheckpointFiles
-
-log = logging.getLogger(__name__)
 
 JobReport: TypeAlias = (
     CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged | ClientRun
@@ -37,25 +31,20 @@ JobReport: TypeAlias = (
 Report: TypeAlias = JobReport | WatermarkReported
 """What a task tells its JobMaster."""
 
-FilesOf: TypeAlias = Callable[[int], CheckpointFiles]
-"""From the number of a checkpoint to where this task writes its part."""
-
-_ABORTED_REMEMBERED = 100
-
 
 class TaskHost:
     """Runs a task's turns, and moves what it is told and what it says.
 
     Args:
         task: the task.
-        files_of: where its snapshots go; ``None`` when it takes none.
+        parts: writes its snapshots; ``None`` when it takes none.
         report: called with each report that arrives at the JobMaster.
     """
 
     def __init__(
         self,
         task: Task,
-        files_of: FilesOf | None,
+        parts: SnapshotParts | None,
         report: Callable[[TaskHost, Report], None],
     ) -> None:
         self.task = task
@@ -65,9 +54,8 @@ class TaskHost:
         self.orders = Way(WayKind.ORDERS, name, self._obey)
         self.reports = Way(WayKind.REPORTS, name, lambda each: report(self, each))
         self.writes = Way(WayKind.WRITES, name, self._write)
-        self._files_of = files_of
-        self._aborted: set[int] = set()
-        self._said_input_over = files_of is None
+        self._parts = parts
+        self._said_input_over = parts is None
         self._finished = False
         self.roused = False
         """Whether the task was told something, or woken, since its last turn."""
@@ -117,42 +105,15 @@ class TaskHost:
 
     def _obey(self, order: Order) -> None:
         self.roused = True
-        if isinstance(order, CheckpointAborted):
-            floor = order.checkpoint - _ABORTED_REMEMBERED
-            self._aborted = {number for number in self._aborted if number > floor}
-            self._aborted.add(order.checkpoint)
+        if isinstance(order, CheckpointAborted) and self._parts is not None:
+            self._parts.abort(order.checkpoint)
         self.task.obey(order)
 
     def _write(self, snapshot: TaskSnapshot | None) -> None:
         if snapshot is None:
             self.reports.put(StatusChanged(TaskStatus.FINISHED))
-        elif snapshot.checkpoint in self._aborted:
-            snapshot.discard()
-        else:
-            self.reports.put(self._written(snapshot))
-
-    def _written(self, snapshot: TaskSnapshot) -> CheckpointAcknowledged | CheckpointDeclined:
-        assert self._files_of is not None  # noqa: S101  (nobody triggers checkpoints otherwise)
-        checkpoint = snapshot.checkpoint
-        files: Any = None
-        try:
-            files = self._files_of(checkpoint)
-            described, times = snapshot.write(files)
-        except Exception as error:
-            snapshot.discard()
-            _discard(files)
-            if isinstance(error, ProgramError):
-                raise  # State that cannot be stored: no other checkpoint will do better.
-            log.debug("snapshot not written checkpoint=%d", checkpoint, exc_info=error)
-            return CheckpointDeclined(checkpoint, f"{type(error).__name__}: {error}")
-        times = msgspec.structs.replace(times, state_bytes=files.bytes_written)
-        return CheckpointAcknowledged(checkpoint, described, times)
-
-
-def _discard(files: CheckpointFiles | None) -> None:
-    if files is None:
-        return
-    try:
-        files.discard()
-    except Exception as error:
-        log.debug("files of a failed snapshot are left over", exc_info=error)
+            return
+        assert self._parts is not None  # noqa: S101  (nobody triggers checkpoints otherwise)
+        answer = self._parts.write(snapshot)
+        if answer is not None:
+            self.reports.put(answer)

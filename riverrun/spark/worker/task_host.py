@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from riverrun.core import options
@@ -23,6 +24,7 @@ from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.snapshot import TaskSnapshot
+from riverrun.runtime.snapshot_parts import SnapshotParts
 from riverrun.runtime.task import Task
 from riverrun.serde.runs import PickleRunCodec
 from riverrun.spark.worker.control_client import ControlClient
@@ -55,7 +57,8 @@ class TaskHost:
         self._storage: Storage | None = None
         self._acknowledged: dict[int, tuple[FileRef, ...]] = {}
         self._copies = self._open_copies(config)
-        self._writer = SnapshotWriter(self._files_of, self._send, clock, wake)
+        self._parts = SnapshotParts(self._target_of, clock)
+        self._writer = SnapshotWriter(self._parts, self._send, wake)
         self.task = Task(
             deployment,
             TaskSettings.of(config),
@@ -75,7 +78,7 @@ class TaskHost:
             self._keep_copies_of(order.checkpoint)
         elif isinstance(order, CheckpointAborted):
             self._acknowledged.pop(order.checkpoint, None)
-            self._writer.abort(order.checkpoint)
+            self._parts.abort(order.checkpoint)
 
     def watermark(self, report: WatermarkReported) -> None:
         self._control.send(report)
@@ -96,7 +99,8 @@ class TaskHost:
 
     def close(self) -> BaseException | None:
         """Close the task and remove its local files; the first error is given back."""
-        self._writer.abandon()
+        # Its local files go: what becomes of snapshots concerns nobody any more.
+        self._parts.log_level = logging.DEBUG
         broken = self.task.close()
         self._folder.remove()
         return broken
@@ -114,13 +118,13 @@ class TaskHost:
         if self._copies is not None and files is not None:
             self._copies.keep_only(files, checkpoint)
 
-    def _files_of(self, checkpoint: int) -> CheckpointFiles:
+    def _target_of(self, snapshot: TaskSnapshot) -> CheckpointFiles:
         folder = self._deployment.checkpoint_folder
         assert folder is not None  # noqa: S101  (nobody triggers checkpoints otherwise)
         return CheckpointFiles(
             self._open_storage(folder),
             folder,
-            checkpoint,
+            snapshot.checkpoint,
             inline_limit=options.INLINE_THRESHOLD.get(self._deployment.config),
             copies=self._copies,
         )
