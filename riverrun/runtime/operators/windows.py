@@ -21,7 +21,9 @@ def build_window_operator(spec: WindowSpec) -> Operator:
         return MergingWindowOperator(spec)
     slicing = slicing_of(spec)
     if slicing is not None:
-        return (SlicedWindowOperator if slicing.overlapping else FoldedWindowOperator)(spec, slicing)
+        return (SlicedWindowOperator if slicing.overlapping else FoldedWindowOperator)(
+            spec, slicing
+        )
     if RunWindowOperator.can_run(spec):
         return RunWindowOperator(spec)
     return WindowOperator(spec)
