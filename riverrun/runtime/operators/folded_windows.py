@@ -222,7 +222,10 @@ class FoldedWindowOperator(WindowOperator):
                     by_window[window] = [key]
                 else:
                     keys.append(key)
-            for window, keys in by_window.items():
+            # Several windows of a key are over at once where time ends; the earlier goes first, because
+            # what it leaves behind is the later one's.
+            for window in sorted(by_window):
+                keys = by_window[window]
                 for start in range(0, len(keys), _AT_ONCE):
                     self._due(due[0], window, keys[start : start + _AT_ONCE])
                     if self._results.many:
