@@ -16,7 +16,7 @@ from riverrun.local.surroundings import Surroundings
 from riverrun.local.task_host import JobReport, Report, TaskHost
 from riverrun.local.ways import Way
 from riverrun.protocol.control import Down, WatermarkReported
-from riverrun.protocol.references import restored_files
+from riverrun.protocol.references import restored_location
 from riverrun.runtime.failures import describe
 from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.snapshot_parts import SnapshotParts
@@ -153,7 +153,4 @@ class LocalAttempt:
         restore = deployment.restore
         if restore is None:
             return None
-        # The checkpoint may be another job's, in another store than ours.
-        own = deployment.checkpoint_folder or "memory://nothing"
-        location = next((file.path for file in restored_files(restore)), own)
-        return SavedCheckpointFiles(self._place.storage(location))
+        return SavedCheckpointFiles(self._place.storage(restored_location(restore)))

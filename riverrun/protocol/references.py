@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,8 @@ from riverrun.storage.blobs import Blob, FileRef
 
 Relocate: TypeAlias = Callable[[str], str]
 """From the path of a file to the path it shall have."""
+
+_NO_FILES: Final = "memory://empty"
 
 
 def files_of(snapshot: SubtaskSnapshot) -> Iterator[FileRef]:
@@ -26,6 +28,15 @@ def restored_files(restore: TaskRestore) -> Iterator[FileRef]:
         blobs += [part.blob for part in operator.lists]
         yield from (blob for blob in blobs if isinstance(blob, FileRef))
     yield from (each.blob for each in restore.channels if isinstance(each.blob, FileRef))
+
+
+def restored_location(restore: TaskRestore) -> str:
+    """A location in the store that holds what a subtask starts from.
+
+    The checkpoint may be another job's, in another store than that of the subtask's own checkpoints.
+    All its files are in one store; where there are none, any store will do.
+    """
+    return next((file.path for file in restored_files(restore)), _NO_FILES)
 
 
 def relocated(snapshot: SubtaskSnapshot, relocate: Relocate) -> SubtaskSnapshot:

@@ -19,7 +19,7 @@ from riverrun.protocol.control import (
     Up,
     WatermarkReported,
 )
-from riverrun.protocol.references import files_of, restored_files
+from riverrun.protocol.references import files_of, restored_location
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.settings import TaskSettings
@@ -133,9 +133,7 @@ class TaskHost:
         restore = self._deployment.restore
         if restore is None:
             return None
-        # The checkpoint may be another job's, in another store than ours.
-        location = next((ref.path for ref in restored_files(restore)), "memory://empty")
-        storage = open_storage(location, self._deployment.config)
+        storage = open_storage(restored_location(restore), self._deployment.config)
         return SavedCheckpointFiles(storage, self._copies)
 
     def _open_storage(self, folder: str) -> Storage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riverrun.protocol.references import files_of, relocated, restored_files
+from riverrun.protocol.references import files_of, relocated, restored_files, restored_location
 from riverrun.protocol.snapshots import (
     ChannelSnapshot,
     KeyedPart,
@@ -59,6 +59,16 @@ def test_the_files_that_a_subtask_starts_from_are_found() -> None:
     restore = TaskRestore(7, {"a": OperatorRestore((KEYED,), LISTS)}, CHANNELS)
 
     assert [file.path for file in restored_files(restore)] == NAMES
+
+
+def test_the_store_that_a_subtask_starts_from_is_that_of_its_files() -> None:
+    restore = TaskRestore(7, {"a": OperatorRestore((KEYED,), LISTS)}, CHANNELS)
+
+    assert restored_location(restore).startswith("/job/")
+
+
+def test_a_subtask_that_starts_from_no_file_needs_no_store_in_particular() -> None:
+    assert restored_location(TaskRestore(7, {}, CHANNELS[1:])) == "memory://empty"
 
 
 def test_moving_the_files_changes_nothing_else() -> None:
