@@ -63,7 +63,7 @@ def examples(count: int, *, shrink: bool = True) -> Callable[[Any], Any]:
     scripts(),
     playings("hashmap"),
 )
-@examples(150)
+@examples(100)
 def test_windows_with_their_own_trigger(
     case: Case, script: Sequence[Step], playing: Playing
 ) -> None:
@@ -71,7 +71,7 @@ def test_windows_with_their_own_trigger(
 
 
 @given(st.builds(Case, SHAPES, RULES, LATENESS, folding=FOLDINGS), scripts(), playings("hashmap"))
-@examples(120)
+@examples(80)
 def test_windows_with_any_trigger(case: Case, script: Sequence[Step], playing: Playing) -> None:
     check(case, script, playing)
 
@@ -79,7 +79,7 @@ def test_windows_with_any_trigger(case: Case, script: Sequence[Step], playing: P
 @given(
     st.builds(Case, SHAPES, RULES, LATENESS, EVICTIONS, FOLDINGS), scripts(), playings("hashmap")
 )
-@examples(120)
+@examples(80)
 def test_windows_with_evictors(case: Case, script: Sequence[Step], playing: Playing) -> None:
     check(case, script, playing)
 
@@ -96,7 +96,7 @@ def test_windows_with_evictors(case: Case, script: Sequence[Step], playing: Play
     scripts(),
     playings("hashmap"),
 )
-@examples(50)
+@examples(30)
 def test_global_windows(case: Case, script: Sequence[Step], playing: Playing) -> None:
     check(case, script, playing)
 
@@ -106,7 +106,7 @@ def test_global_windows(case: Case, script: Sequence[Step], playing: Playing) ->
     scripts(),
     playings("rocksdb", "hashmap"),
 )
-@examples(15, shrink=False)  # each try opens databases
+@examples(10, shrink=False)  # each try opens databases
 def test_windows_whose_state_moves_between_backends(
     case: Case, script: Sequence[Step], playing: Playing
 ) -> None:
@@ -135,7 +135,7 @@ def test_the_oracle_agrees_with_the_definition_of_complete_windows(
     st.lists(st.tuples(st.integers(0, 7), st.sampled_from("ab")), min_size=1, max_size=20),
     st.frozensets(st.integers(0, 20), max_size=2),
 )
-@examples(60)
+@examples(40)
 def test_windows_of_the_wall_clock(
     kind: str, folding: str, arrivals: list[tuple[int, str]], restarts: frozenset[int]
 ) -> None:
@@ -183,7 +183,7 @@ def test_windows_of_the_wall_clock(
     st.lists(st.sampled_from("ab"), max_size=30),
     st.integers(0, 30),
 )
-@examples(60)
+@examples(40)
 def test_count_windows(size: int, slide: int, keys: list[str], restart: int) -> None:
     def build(stream: DataStream) -> DataStream:
         windows = stream.key_by(lambda value: value[0])
