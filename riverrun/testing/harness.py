@@ -115,7 +115,7 @@ class OperatorHarness:
         snapshots = (restore,) if isinstance(restore, HarnessSnapshot) else tuple(restore)
         self._program = program
         self._subtask = subtask
-        self._storage = snapshots[0].storage if snapshots else MemoryStorage()
+        self._storage = _together(snapshots)
         self._clock = ManualClock(start)
         self._scratch = tempfile.TemporaryDirectory(prefix="riverrun-harness-")
         self._sequences: dict[int, int] = {}
@@ -349,3 +349,12 @@ class OperatorHarness:
 
     def _is_main(self, edge: int) -> bool:
         return self._program.output_of(edge) is None
+
+
+def _together(snapshots: Sequence[HarnessSnapshot]) -> MemoryStorage:
+    """One store with the files of all, which may come from harnesses of their own."""
+    storage = MemoryStorage()
+    for snapshot in snapshots:
+        for location in snapshot.storage.list(_FOLDER):
+            storage.write(location, snapshot.storage.read(location))
+    return storage

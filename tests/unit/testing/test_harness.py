@@ -12,7 +12,9 @@ from riverrun.api.output_tag import OutputTag
 from riverrun.api.state import ValueStateDescriptor
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.data_stream import DataStream
+from riverrun.graph.key_groups import group_range
 from riverrun.runtime.failures import OperatorFailed
+from riverrun.serde.key_hash import key_group
 from riverrun.testing.harness import OperatorHarness
 
 SEEN = ValueStateDescriptor("seen")
@@ -98,6 +100,19 @@ def test_state_follows_its_key_to_another_parallelism() -> None:
             found += part.keys("seen")
 
     assert sorted(found) == sorted(words)
+
+
+def test_snapshots_of_several_subtasks_come_together_in_one() -> None:
+    words = [f"word {number}" for number in range(20)]
+    snapshots = []
+    for subtask in range(2):
+        with OperatorHarness(counted, parallelism=2, subtask=subtask) as part:
+            first, last = group_range(subtask, 2, 128)
+            part.push_run([word for word in words if first <= key_group(word, 128) <= last])
+            snapshots.append(part.snapshot())
+
+    with OperatorHarness(counted, restore=snapshots) as whole:
+        assert sorted(whole.keys("seen")) == sorted(words)
 
 
 def test_side_outputs_timestamps_and_watermarks_come_out() -> None:
