@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 from riverrun.api.column_aggregates import Aggregate, AggregateKind
 from riverrun.api.columns import Field
 from riverrun.api.functions import AggregateFunction
-from riverrun.api.hyperloglog import HyperLogLog
+from riverrun.api.hyperloglog import MINUS_ONE, HyperLogLog
 from riverrun.core.errors import UserCodeError
 from riverrun.serde.basic_types import BasicType, BasicTypeInfo
 from riverrun.serde.columns import ColumnLayout, plain_type
@@ -181,7 +181,7 @@ class _Distinct:
         return HyperLogLog()
 
     def add(self, state: HyperLogLog, value: Any) -> HyperLogLog:
-        state.add(stable_hash(value))
+        state.add(MINUS_ONE if value == -1 else stable_hash(value))
         return state
 
     def merge(self, first: HyperLogLog, second: HyperLogLog) -> HyperLogLog:

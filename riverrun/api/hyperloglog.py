@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["HyperLogLog"]
+__all__ = ["MINUS_ONE", "HyperLogLog"]
 
 _BITS: Final = 12
 _REGISTERS: Final = 1 << _BITS
@@ -22,6 +22,9 @@ _EXACT: Final = 512
 """So many hashes take as much room as the registers."""
 
 _DENSE, _SPARSE = b"d", b"s"
+
+MINUS_ONE: Final = 0xA0761D6478BD642F
+"""To be taken as the hash of -1: that of keys does not tell -1 from -2, no more than Python's does."""
 
 Hashes = npt.NDArray[np.uint64]
 

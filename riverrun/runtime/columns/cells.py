@@ -13,7 +13,7 @@ from riverrun.serde.columns import ColumnRun, Indices
 
 __all__ = ["Cells"]
 
-_FIRST: Final = 1024
+_FIRST: Final = 64
 
 
 class Cells:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from riverrun.api.column_folds import Fold
-from riverrun.api.hyperloglog import Hashes, HyperLogLog
+from riverrun.api.hyperloglog import MINUS_ONE, Hashes, HyperLogLog
 from riverrun.runtime.columns.accumulator import grown, is_present, segments
 from riverrun.serde.arrow_columns import Column
 from riverrun.serde.column_hash import hash_column, hash_keys
@@ -147,30 +147,29 @@ class CollectAccumulator:
     def __init__(self, column: Column, made: Column) -> None:
         self._column = column
         self._made = made
-        self._lists: list[list[tuple[int, Any]]] = []
+        self._lists: list[list[tuple[int, Any]] | None] = []
 
     def grow(self, capacity: int) -> None:
-        self._lists += [[] for _ in range(capacity - len(self._lists))]
+        self._lists += [None] * (capacity - len(self._lists))
 
     def update(self, cells: Indices, values: pa.Array, sequence: Indices) -> None:
-        lists = self._lists
         each = zip(cells.tolist(), self._column.from_array(values), sequence.tolist(), strict=True)
         for cell, value, number in each:
             if value is not None:
-                lists[cell].append((number, value))
+                self._of(cell).append((number, value))
 
     def running(self, cells: Indices, values: pa.Array, sequence: Indices) -> pa.Array:
         results = []
         each = zip(cells.tolist(), self._column.from_array(values), sequence.tolist(), strict=True)
         for cell, value, number in each:
             if value is not None:
-                self._lists[cell].append((number, value))
+                self._of(cell).append((number, value))
             results.append(_values(self._lists[cell]))
         return self._made.to_array(results)
 
     def absorb(self, into: Indices, other: Self, cells: Indices) -> None:
         for target, cell in zip(into.tolist(), cells.tolist(), strict=True):
-            both = [*self._lists[target], *other._lists[cell]]
+            both = [*(self._lists[target] or ()), *(other._lists[cell] or ())]
             both.sort(key=_number)
             self._lists[target] = both
 
@@ -182,15 +181,21 @@ class CollectAccumulator:
 
     def reset(self, cells: Indices) -> None:
         for cell in cells.tolist():
-            self._lists[cell] = []
+            self._lists[cell] = None
 
     def save(self, cells: Indices) -> list[Any]:
         # A snapshot is written while records go on, and these lists grow.
-        return [list(self._lists[cell]) for cell in cells.tolist()]
+        return [list(self._lists[cell] or ()) for cell in cells.tolist()]
 
     def load(self, cells: Indices, saved: Sequence[Any]) -> None:
         for cell, state in zip(cells.tolist(), saved, strict=True):
             self._lists[cell] = list(state)
+
+    def _of(self, cell: int) -> list[tuple[int, Any]]:
+        found = self._lists[cell]
+        if found is None:
+            found = self._lists[cell] = []
+        return found
 
 
 class DistinctAccumulator:
@@ -199,10 +204,10 @@ class DistinctAccumulator:
     def __init__(self, column: Column, *, hashed: bool) -> None:
         self._column = column
         self._hashed = hashed
-        self._sketches: list[HyperLogLog] = []
+        self._sketches: list[HyperLogLog | None] = []
 
     def grow(self, capacity: int) -> None:
-        self._sketches += [HyperLogLog() for _ in range(capacity - len(self._sketches))]
+        self._sketches += [None] * (capacity - len(self._sketches))
 
     def update(self, cells: Indices, values: pa.Array, sequence: Indices) -> None:
         del sequence
@@ -215,7 +220,7 @@ class DistinctAccumulator:
         hashes, owners = hashes[order], cells[order[starts]].tolist()
         ends = [*starts[1:].tolist(), len(cells)]
         for cell, start, end in zip(owners, starts.tolist(), ends, strict=True):
-            self._sketches[cell].add_all(hashes[start:end])
+            self._of(cell).add_all(hashes[start:end])
 
     def running(self, cells: Indices, values: pa.Array, sequence: Indices) -> pa.Array:
         del sequence
@@ -223,41 +228,59 @@ class DistinctAccumulator:
         hashes = iter(self._hashes(values.drop_null()).tolist())
         results = []
         for cell, there in zip(cells.tolist(), present, strict=True):
-            sketch = self._sketches[cell]
             if there:
-                sketch.add(next(hashes))
-            results.append(sketch.estimate())
+                self._of(cell).add(next(hashes))
+            results.append(self._estimate(cell))
         return pa.array(results, pa.int64())
 
     def absorb(self, into: Indices, other: Self, cells: Indices) -> None:
         for target, cell in zip(into.tolist(), cells.tolist(), strict=True):
-            self._sketches[target].merge(other._sketches[cell])
+            found = other._sketches[cell]
+            if found is not None:
+                self._of(target).merge(found)
 
     def fresh(self) -> Self:
         return type(self)(self._column, hashed=self._hashed)
 
     def results(self, cells: Indices) -> pa.Array:
-        return pa.array([self._sketches[cell].estimate() for cell in cells.tolist()], pa.int64())
+        return pa.array([self._estimate(cell) for cell in cells.tolist()], pa.int64())
 
     def reset(self, cells: Indices) -> None:
         for cell in cells.tolist():
-            self._sketches[cell] = HyperLogLog()
+            self._sketches[cell] = None
 
     def save(self, cells: Indices) -> list[Any]:
-        return [self._sketches[cell].to_bytes() for cell in cells.tolist()]
+        found = (self._sketches[cell] for cell in cells.tolist())
+        return [None if sketch is None else sketch.to_bytes() for sketch in found]
 
     def load(self, cells: Indices, saved: Sequence[Any]) -> None:
         for cell, state in zip(cells.tolist(), saved, strict=True):
-            self._sketches[cell] = HyperLogLog.from_bytes(state)
+            self._sketches[cell] = None if state is None else HyperLogLog.from_bytes(state)
+
+    def _of(self, cell: int) -> HyperLogLog:
+        found = self._sketches[cell]
+        if found is None:
+            found = self._sketches[cell] = HyperLogLog()
+        return found
+
+    def _estimate(self, cell: int) -> int:
+        found = self._sketches[cell]
+        return 0 if found is None else found.estimate()
 
     def _hashes(self, values: pa.Array) -> Hashes:
-        if self._hashed:
-            return hash_column(values)
-        return hash_keys(self._column.from_array(values))
+        if not self._hashed:
+            numbers = self._column.from_array(values)
+            hashes = hash_keys(numbers)
+            hashes[[number == -1 for number in numbers]] = MINUS_ONE
+            return hashes
+        hashes = hash_column(values)
+        if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+            hashes[values.to_numpy() == -1] = MINUS_ONE
+        return hashes
 
 
-def _values(pairs: list[tuple[int, Any]]) -> list[Any]:
-    return [value for _, value in pairs]
+def _values(pairs: list[tuple[int, Any]] | None) -> list[Any]:
+    return [value for _, value in pairs or ()]
 
 
 def _number(pair: tuple[int, Any]) -> int:

@@ -9,6 +9,7 @@ memory, whole, until they are used again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from typing import Any, Final, cast
 
 import numpy as np
@@ -79,8 +80,7 @@ class SliceStore:
     def locate(self, start: int, keys: list[Any]) -> Indices:
         """The cells of ``keys`` in a slice; new keys get one."""
         held = self._in_memory(start)
-        get = held.get
-        cells = np.array([get(key, -1) for key in keys], np.int64)
+        cells = np.array(list(map(held.get, keys, repeat(-1))), np.int64)
         missing = np.flatnonzero(cells < 0).tolist()
         if missing:
             fresh = list(dict.fromkeys(keys[row] for row in missing))

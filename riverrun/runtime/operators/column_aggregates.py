@@ -6,6 +6,7 @@ when a snapshot is taken; where there is a disk, keys leave memory when there ar
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any, ClassVar, Final, cast
 
 import numpy as np
@@ -103,8 +104,7 @@ class ColumnAggregateOperator(Operator):
             self._save()
 
     def _locate(self, keys: list[Any]) -> Indices:
-        get = self._index.get
-        cells = np.array([get(key, -1) for key in keys], np.int64)
+        cells = np.array(list(map(self._index.get, keys, repeat(-1))), np.int64)
         missing = np.flatnonzero(cells < 0).tolist()
         if missing:
             fresh = list(dict.fromkeys(keys[row] for row in missing))
