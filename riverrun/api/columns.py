@@ -267,9 +267,15 @@ def times_of(column: pa.Array) -> TimeColumn:
         raise ValueError(
             f"the column of event times has {column.null_count} nulls; expected a time in every record"
         )
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        column = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
-    elif not pa.types.is_integer(column.type):
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("ms"))
+    if pa.types.is_timestamp(column.type):
+        numbers = column.cast(pa.int64()).to_numpy()
+        # Floored, also before 1970: a cast would round towards it.
+        return TimeColumn(
+            numbers * _MORE.get(column.type.unit, 1) // _LESS.get(column.type.unit, 1)
+        )
+    if not pa.types.is_integer(column.type):
         raise TypeError(
             f"the column of event times is {column.type}; expected whole numbers (milliseconds since "
             f"1970) or timestamps"
@@ -380,4 +386,6 @@ _WITH_NULLS: Final[Mapping[str, Callable[..., Any]]] = {
     "|": _either,
     "is_null": lambda value: value is None,
 }
+_MORE: Final = {"s": 1000}
+_LESS: Final = {"us": 1000, "ns": 1_000_000}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
