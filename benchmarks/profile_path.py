@@ -138,6 +138,14 @@ def _sender(
     return send
 
 
+class _NoTime:
+    def watermark(self, time: int) -> None:
+        """Nobody is downstream."""
+
+    def status(self, *, idle: bool) -> None:
+        """Nobody is downstream."""
+
+
 def _reduce() -> ReduceOperator:
     operator = ReduceOperator(ReduceSpec(add_amounts))
     operator.open(
@@ -147,7 +155,11 @@ def _reduce() -> ReduceOperator:
             runtime=DetachedRuntimeContext("reduce"),
             clock=SystemClock(),
             key_selector=customer_of,
+            second_key_selector=None,
+            emit=_discard,
             side_output=lambda _tag: _discard,
+            time_output=_NoTime(),
+            wake=lambda: None,
             to_client=_NoClient(),
             subtask=0,
             parallelism=1,
@@ -157,6 +169,7 @@ def _reduce() -> ReduceOperator:
             value_type=None,
             checkpointing=False,
             final_checkpoint=False,
+            config={},
         )
     )
     return operator
