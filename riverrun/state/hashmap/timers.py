@@ -1,19 +1,19 @@
-"""Timers in memory: a bucket for each time, and the times in the order in which they come up.
+"""Timers in memory: pages of half a minute, in each page a bucket for each time.
 
 A bucket is the pair of key and namespace itself where it holds one timer, which is most often the case
-and saves the memory of a dict, and a dict of such pairs where it holds more. Times of the same
-eight seconds share a page; there is a heap of the pages, and only the page that has come up is sorted.
-A time whose bucket was emptied stays listed until it comes up, or until such times are the most.
+and saves the memory of a dict, and a dict of such pairs where it holds more. There is a heap of the pages,
+and only the times of the page that has come up are sorted. What was emptied stays in the heap or among
+these times until it comes up, or until such are the most.
 
-A snapshot takes the dict of buckets and shares the buckets; before a shared one changes it is copied.
+A snapshot takes the dict of pages and shares the pages; before a shared one changes it is copied.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from operator import neg
 from threading import Lock
@@ -25,27 +25,39 @@ from riverrun.state.timers import DueTimers, TimerQueue, checked_time
 _Timer: TypeAlias = tuple[Any, Any]
 """Key and namespace."""
 _Bucket: TypeAlias = _Timer | dict[_Timer, None]
+_Page: TypeAlias = dict[int, _Bucket]
+"""Buckets by time."""
 _Change: TypeAlias = tuple[int, _Timer]
 
+_PAGE_BITS: Final = 15
+"""Of a time in milliseconds: a page is about half a minute."""
 _SPARE: Final = 1024
-"""Times without timers that may always be listed."""
-_PAGE_BITS: Final = 13
+"""Pages or times without timers that may always be in the heap or in line."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FrozenTimers:
     """What one snapshot takes of one queue; addresses are pairs of key and (time, namespace)."""
 
     queue: HashMapTimerQueue
-    buckets: dict[int, _Bucket]
-    """All timers; empty where ``some`` says which were added."""
-    some: Sequence[_Change] = ()
-    removed: Sequence[Any] = ()
+    pages: dict[int, _Page]
+    """The timers of that moment."""
+    changes: Collection[_Change] | None = None
+    """The timers that are looked for among them; None for all there are."""
 
     @property
     def schema(self) -> StateSchema:
         """Of the timers."""
         return self.queue.schema
+
+    @property
+    def removed(self) -> list[Any]:
+        """The addresses of those looked for that are not there."""
+        return [
+            (timer[0], (time, timer[1]))
+            for time, timer in self.changes or ()
+            if not self._holds(time, timer)
+        ]
 
     def stretches(self, size: int) -> Iterator[tuple[list[Any], list[Any]]]:
         """Addresses and stored values, at most ``size`` at a time."""
@@ -58,69 +70,79 @@ class FrozenTimers:
         self.queue.thaw(self)
 
     def _timers(self) -> Iterator[_Change]:
-        yield from self.some
-        for time, bucket in self.buckets.items():
-            if isinstance(bucket, tuple):
-                yield time, bucket
-            else:
-                for timer in bucket:
+        if self.changes is not None:
+            yield from (change for change in self.changes if self._holds(*change))
+            return
+        for page in self.pages.values():
+            for time, bucket in page.items():
+                for timer in _timers_of(bucket):
                     yield time, timer
+
+    def _holds(self, time: int, timer: _Timer) -> bool:
+        page = self.pages.get(time >> _PAGE_BITS)
+        bucket = None if page is None else page.get(time)
+        if isinstance(bucket, tuple):
+            return bucket == timer
+        return bucket is not None and timer in bucket
 
 
 class HashMapTimerQueue(TimerQueue):
     """Timers of one name; adding, removing and taking are operations on dicts."""
 
     __slots__ = (
-        "_buckets",
         "_changed",
         "_coming",
         "_count",
         "_frozen",
-        "_listed",
+        "_heap",
         "_lock",
         "_page",
-        "_page_heap",
         "_pages",
+        "_up",
         "schema",
     )
 
     def __init__(self, schema: StateSchema, *, tracked: bool) -> None:
         self.schema = schema
-        self._buckets: dict[int, _Bucket] = {}
-        self._pages: dict[int, list[int]] = {}
-        self._page_heap: list[int] = []
-        self._page: int | None = None
-        """The page that has come up; all others are later."""
+        self._pages: dict[int, _Page] = {}
+        self._heap: list[int] = []
+        """The numbers of all pages but the one that has come up."""
+        self._up: int | None = None
+        """The number of the page that has come up; all others are later."""
+        self._page: _Page = {}
+        """That page itself."""
         self._coming: list[int] = []
         """Its times, the next one last."""
-        self._listed = 0
-        """Times in all pages."""
         self._count = 0
         self._changed: set[_Change] | None = set() if tracked else None
-        self._frozen: tuple[dict[int, _Bucket], ...] = ()
+        self._frozen: tuple[dict[int, _Page], ...] = ()
         self._lock = Lock()
 
     def add(self, time: int, key: Any, namespace: Any) -> None:
         timer = (key, namespace)
-        bucket = self._buckets.get(time)
+        try:
+            number = time >> _PAGE_BITS
+        except TypeError:
+            number = checked_time(time) >> _PAGE_BITS
+        page = self._pages.get(number)
+        if page is None:
+            page = self._new_page(number)
+        bucket = page.get(time)
+        if self._frozen:
+            page = self._own(number, page)
+            bucket = page.get(time)
         if bucket is None:
             if type(time) is not int or not -(1 << 63) <= time < 1 << 63:
                 return self.add(checked_time(time), key, namespace)
-            self._buckets[time] = timer
+            page[time] = timer
             self._count += 1
-            page = time >> _PAGE_BITS
-            if page in self._pages:  # that is, it has not come up: where most new times belong
-                self._pages[page].append(time)
-                self._listed += 1
-            else:
-                self._list(page, time)
+            if number == self._up:
+                insort(self._coming, time, key=neg)
         elif isinstance(bucket, tuple):
             if bucket != timer:
-                self._buckets[time] = {bucket: None, timer: None}
+                page[time] = {bucket: None, timer: None}
                 self._count += 1
         else:
-            if self._frozen:
-                bucket = self._own(time, bucket)
             before = len(bucket)
             bucket[timer] = None
             self._count += len(bucket) - before
@@ -129,46 +151,42 @@ class HashMapTimerQueue(TimerQueue):
         return None
 
     def remove(self, time: int, key: Any, namespace: Any) -> None:
-        timer = (key, namespace)
-        bucket = self._buckets.get(time)
-        if bucket is None:
+        number = checked_time(time) >> _PAGE_BITS if type(time) is not int else time >> _PAGE_BITS
+        page = self._pages.get(number)
+        bucket = None if page is None else page.get(time)
+        if page is None or bucket is None:
             return
-        if isinstance(bucket, tuple):
-            if bucket != timer:
-                return
-            del self._buckets[time]
+        timer = (key, namespace)
+        if not (bucket == timer if isinstance(bucket, tuple) else timer in bucket):
+            return
+        if self._frozen:
+            page = self._own(number, page)
+            bucket = page[time]
+        if isinstance(bucket, tuple) or len(bucket) == 1:
+            self._forget(number, page, time)
         else:
-            if timer not in bucket:
-                return
-            if len(bucket) == 1:
-                del self._buckets[time]
-            else:
-                del self._own(time, bucket)[timer]
+            del bucket[timer]
         self._count -= 1
         if self._changed is not None:
             self._changed.add((time, timer))
-        if self._listed > 2 * len(self._buckets) + _SPARE:
-            self._list_all()
 
     def next_time(self) -> int | None:
-        buckets = self._buckets
         while self._coming or self._turn_page():
-            coming = self._coming
-            if coming[-1] in buckets:
-                return coming[-1]
-            coming.pop()
-            self._listed -= 1
+            if self._coming[-1] in self._page:
+                return self._coming[-1]
+            self._coming.pop()
         return None
 
     def take(self, until: int) -> DueTimers | None:
-        buckets = self._buckets
         while self._coming or self._turn_page():
             time = self._coming[-1]
             if time > until:
                 return None
             self._coming.pop()
-            self._listed -= 1
-            bucket = buckets.pop(time, None)
+            page = self._page
+            if self._frozen:
+                page = self._own(time >> _PAGE_BITS, page)
+            bucket = page.pop(time, None)
             if bucket is not None:
                 taken = [bucket] if isinstance(bucket, tuple) else list(bucket)
                 self._count -= len(taken)
@@ -182,25 +200,16 @@ class HashMapTimerQueue(TimerQueue):
 
     def freeze_all(self) -> FrozenTimers:
         """Every timer as it is now."""
-        frozen = FrozenTimers(self, self._buckets.copy())
-        with self._lock:
-            self._frozen = (*self._frozen, frozen.buckets)
-        return frozen
+        return self._shared(FrozenTimers(self, self._pages.copy()))
 
     def freeze_some(self, changes: Collection[Any]) -> FrozenTimers:
         """Those of ``changes`` that are set now, and those that are not."""
-        some, removed = [], []
-        for time, timer in changes:
-            if self._holds(time, timer):
-                some.append((time, timer))
-            else:
-                removed.append((timer[0], (time, timer[1])))
-        return FrozenTimers(self, {}, some, removed)
+        return self._shared(FrozenTimers(self, self._pages.copy(), changes))
 
     def thaw(self, frozen: FrozenTimers) -> None:
         """The snapshot needs ``frozen`` no more; any thread."""
         with self._lock:
-            self._frozen = tuple(held for held in self._frozen if held is not frozen.buckets)
+            self._frozen = tuple(held for held in self._frozen if held is not frozen.pages)
 
     def take_changed(self) -> set[Any]:
         """The timers set, removed or taken since the last call."""
@@ -221,75 +230,79 @@ class HashMapTimerQueue(TimerQueue):
         Returns:
             A time that none of those left is after, and those removed, all of later times.
         """
-        kept, shed = 0, list[_Change]()
-        times = sorted(self._buckets)
-        horizon = times[0] - 1
+        times = sorted(time for page in self._pages.values() for time in page)
+        kept, horizon, shed = 0, times[0] - 1, list[_Change]()
         for time in times:
-            bucket = self._buckets[time]
-            timers = [bucket] if isinstance(bucket, tuple) else list(bucket)
+            number = time >> _PAGE_BITS
+            bucket = self._pages[number][time]
+            timers = list(_timers_of(bucket))
             if not shed and kept + len(timers) <= most:
-                kept += len(timers)
-                horizon = time
+                kept, horizon = kept + len(timers), time
                 continue
-            del self._buckets[time]
+            page = self._own(number, self._pages[number])
+            self._forget(number, page, time)
             shed += [(time, timer) for timer in timers]
         self._count = kept
-        self._list_all()
         return horizon, shed
 
     def clear(self) -> None:
         """Forget everything."""
-        self._buckets.clear()
-        self._list_all()
-        self._count = 0
+        self._pages, self._heap, self._count = {}, [], 0
+        self._up, self._page, self._coming = None, {}, []
 
-    def _list(self, page: int, time: int) -> None:
-        """Put the time of a new bucket where it will come up."""
-        self._listed += 1
-        if self._page is not None and page <= self._page:
-            if page == self._page:
-                insort(self._coming, time, key=neg)
-                return
-            self._close_page()
-        times = self._pages.get(page)
-        if times is None:
-            self._pages[page] = [time]
-            heappush(self._page_heap, page)
-        else:
-            times.append(time)
+    def _new_page(self, number: int) -> _Page:
+        """An empty page that is not there yet."""
+        if self._up is not None and number <= self._up:
+            # The page that has come up waits again, because of an earlier one.
+            heappush(self._heap, self._up)
+            self._up, self._page, self._coming = None, {}, []
+        heappush(self._heap, number)
+        page = self._pages[number] = {}
+        return page
 
     def _turn_page(self) -> bool:
-        """Let the next page come up; whether there is one."""
-        if not self._page_heap:
-            self._page = None
-            return False
-        self._page = heappop(self._page_heap)
-        self._coming = self._pages.pop(self._page)
-        self._coming.sort(reverse=True)
-        return True
+        """Let the next page come up, the one before is used up; whether there is one."""
+        if self._up is not None:
+            self._pages.pop(self._up, None)
+            self._up, self._page = None, {}
+        while self._heap:
+            number = heappop(self._heap)
+            page = self._pages.get(number)
+            if page:
+                self._up, self._page = number, page
+                self._coming = sorted(page, reverse=True)
+                return True
+            self._pages.pop(number, None)
+        return False
 
-    def _close_page(self) -> None:
-        """The page that has come up waits again, because of an earlier one."""
-        if self._page is not None and self._coming:
-            self._pages[self._page] = self._coming
-            heappush(self._page_heap, self._page)
-        self._page, self._coming = None, []
+    def _forget(self, number: int, page: _Page, time: int) -> None:
+        """Drop a bucket, and what there is too much of without it."""
+        del page[time]
+        if number == self._up:
+            if len(self._coming) > 2 * len(page) + _SPARE:
+                self._coming = sorted(page, reverse=True)
+        elif not page:
+            del self._pages[number]
+            if len(self._heap) > 2 * len(self._pages) + _SPARE:
+                self._heap = [number for number in self._pages if number != self._up]
+                heapify(self._heap)
 
-    def _list_all(self) -> None:
-        """List the times of all buckets, and no others."""
-        self._pages, self._page_heap = {}, []
-        self._page, self._coming, self._listed = None, [], 0
-        for time in self._buckets:
-            self._list(time >> _PAGE_BITS, time)
+    def _shared(self, frozen: FrozenTimers) -> FrozenTimers:
+        with self._lock:
+            self._frozen = (*self._frozen, frozen.pages)
+        return frozen
 
-    def _holds(self, time: int, timer: _Timer) -> bool:
-        bucket = self._buckets.get(time)
-        return (
-            bucket == timer if isinstance(bucket, tuple) else bucket is not None and timer in bucket
-        )
+    def _own(self, number: int, page: _Page) -> _Page:
+        """The page, shared with no snapshot."""
+        if any(held.get(number) is page for held in self._frozen):
+            page = self._pages[number] = {
+                time: bucket if isinstance(bucket, tuple) else bucket.copy()
+                for time, bucket in page.items()
+            }
+            if number == self._up:
+                self._page = page
+        return page
 
-    def _own(self, time: int, bucket: dict[_Timer, None]) -> dict[_Timer, None]:
-        """The bucket of ``time``, shared with no snapshot."""
-        if any(held.get(time) is bucket for held in self._frozen):
-            bucket = self._buckets[time] = bucket.copy()
-        return bucket
+
+def _timers_of(bucket: _Bucket) -> Iterable[_Timer]:
+    return (bucket,) if isinstance(bucket, tuple) else bucket

@@ -108,8 +108,8 @@ class RocksDBTimerQueue(TimerQueue):
     def remove(self, time: int, key: Any, namespace: Any) -> None:
         if time <= self._horizon:
             self._near.remove(time, key, namespace)
-        elif time <= LATEST and time == int(time):
-            self._change(int(time), key, namespace, put=False)
+        elif time <= LATEST:
+            self._change(checked_time(time), key, namespace, put=False)
 
     def next_time(self) -> int | None:
         time = self._near.next_time()
