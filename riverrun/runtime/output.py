@@ -157,6 +157,8 @@ class EdgeOutput:
         buffer.owes_filler = False
 
     def _spread_any(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if not len(values):
+            return
         if self._holds_columns:
             assert isinstance(values, ColumnRun) and self._spread_columns is not None  # noqa: S101, PT018
             self._spread_columns(values, None if timestamps is None else time_array(timestamps))

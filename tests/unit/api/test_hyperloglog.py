@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from riverrun.api.hyperloglog import HyperLogLog
 
-MANY = [600, 3_000, 10_000, 20_000, 60_000, 1_000_000]
+MANY = [600, 3_000, 10_000, 20_000, 60_000, 200_000]
 
 
 def sketch_of(count: int, seed: int) -> HyperLogLog:
@@ -22,10 +22,10 @@ def sketch_of(count: int, seed: int) -> HyperLogLog:
 
 @pytest.mark.parametrize("count", MANY)
 def test_estimates_are_within_the_error_that_is_promised(count: int) -> None:
-    errors = [sketch_of(count, seed).estimate() / count - 1 for seed in range(20)]
+    errors = [sketch_of(count, seed).estimate() / count - 1 for seed in range(12)]
 
-    # The mean of 20 runs has a standard error of 1.6 % / sqrt(20): four of these, and four of one run's.
-    assert abs(float(np.mean(errors))) < 4 * 0.0163 / np.sqrt(20)
+    # The mean of 12 runs has a standard error of 1.6 % / sqrt(12): four of these, and four of one run's.
+    assert abs(float(np.mean(errors))) < 4 * 0.0163 / np.sqrt(12)
     assert max(map(abs, errors)) < 4 * 0.0163
 
 
