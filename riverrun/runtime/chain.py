@@ -27,7 +27,7 @@ from riverrun.protocol.elements import (
     WatermarkStatus,
 )
 from riverrun.runtime.context import TaskRuntimeContext
-from riverrun.runtime.failures import OperatorFailed, operator_failed
+from riverrun.runtime.failures import OperatorFailed, blamed, operator_failed
 from riverrun.runtime.operator_states import FrozenStates, OperatorStates, TaskResources
 from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
 from riverrun.runtime.operators.sink import SinkOperator
@@ -237,14 +237,9 @@ class Link:
             self.states.close()
 
     def _guard(self, call: Callable[[Operator], None]) -> None:
-        if self.operator is None:
-            return
-        try:
-            call(self.operator)
-        except OperatorFailed:
-            raise
-        except Exception as error:
-            raise operator_failed(self.name, error) from error
+        if self.operator is not None:
+            with blamed(self.name):
+                call(self.operator)
 
 
 class Chain:

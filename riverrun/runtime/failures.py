@@ -7,6 +7,8 @@ name the record in hand ``value`` wherever they call user code.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final
 
@@ -33,6 +35,17 @@ def operator_failed(operator: str, error: BaseException) -> OperatorFailed:
     """``error`` as a failure of ``operator``; raise it ``from error``."""
     value = _value_in_hand(error.__traceback__)
     return OperatorFailed(operator, None if value is _MISSING else short_repr(value))
+
+
+@contextmanager
+def blamed(operator: str) -> Iterator[None]:
+    """What is raised inside is a failure of ``operator``, unless it is another operator's already."""
+    try:
+        yield
+    except OperatorFailed:
+        raise
+    except Exception as error:
+        raise operator_failed(operator, error) from error
 
 
 def describe(error: BaseException, *, task: str, subtask: int) -> Failure:

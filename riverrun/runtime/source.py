@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 from riverrun.api.source import Polled, SourceReader, SourceReaderContext, SourceStatus
@@ -17,7 +15,7 @@ from riverrun.protocol.control import WatermarkReported
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.alignment import SourceAlignment
 from riverrun.runtime.chain import Link
-from riverrun.runtime.failures import OperatorFailed, operator_failed
+from riverrun.runtime.failures import blamed
 from riverrun.runtime.system_state import SPLITS
 from riverrun.runtime.timestamps import assign_run
 from riverrun.runtime.watermarks import SplitTime, StreamTime
@@ -63,7 +61,7 @@ class SourceDriver:
     def open(self) -> None:
         """Open a reader of the restored splits, or of this subtask's share of fresh ones."""
         states, source, context = self._link.states, self._spec.source, self._context
-        with self._blamed():
+        with blamed(self._name):
             if states.was_saved:
                 splits = states.restored_items(SPLITS)
             else:
@@ -87,7 +85,7 @@ class SourceDriver:
     def poll(self, limit: int) -> int:
         """Emit the next run; how many records it has, 0 when there is nothing now."""
         assert self._reader is not None  # noqa: S101  (opened before it is polled)
-        with self._blamed():
+        with blamed(self._name):
             polled: Polled = self._reader.poll(min(limit, self._longest_run))
             values, timestamps = polled.values, polled.timestamps
             if values:
@@ -121,7 +119,7 @@ class SourceDriver:
         """Make watermarks, find out what is idle, and report."""
         due = self._time.due_at()
         if due is not None and due <= now:
-            with self._blamed():
+            with blamed(self._name):
                 self._time.periodic(now)
         if self._alignment is not None:
             self._align()
@@ -135,7 +133,7 @@ class SourceDriver:
         """Other sources of the group are so far that splits may be read up to ``watermark``."""
         if self._alignment is not None:
             self._alignment.allowed = watermark
-            with self._blamed():
+            with blamed(self._name):
                 self._align()
 
     def leave_group(self) -> None:
@@ -156,7 +154,7 @@ class SourceDriver:
         """Close the reader if there is one."""
         reader, self._reader = self._reader, None
         if reader is not None:
-            with self._blamed():
+            with blamed(self._name):
                 reader.close()
 
     def _align(self) -> None:
@@ -203,13 +201,3 @@ class SourceDriver:
     def _lag(self) -> int:
         current = self._time.current
         return 0 if current == MIN_TIMESTAMP else self._clock.now() - current
-
-    @contextmanager
-    def _blamed(self) -> Iterator[None]:
-        """What is raised inside is this operator's failure, unless it is another one's."""
-        try:
-            yield
-        except OperatorFailed:
-            raise
-        except Exception as error:
-            raise operator_failed(self._name, error) from error
