@@ -27,9 +27,10 @@ from riverrun.protocol.elements import (
     WatermarkStatus,
 )
 from riverrun.runtime.context import TaskRuntimeContext
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.failures import OperatorFailed, blamed, operator_failed
 from riverrun.runtime.operator_states import FrozenStates, OperatorStates, TaskResources
-from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.runtime.operators.sink import SinkOperator
 from riverrun.runtime.operators.table import build
 from riverrun.runtime.output import EdgeOutput

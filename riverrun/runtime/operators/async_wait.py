@@ -22,8 +22,9 @@ from riverrun.runtime.async_queue import (
     TimeMark,
     UnorderedQueue,
 )
+from riverrun.runtime.emit import Emit, TimeOutput
 from riverrun.runtime.operators.function_operators import FunctionOperator
-from riverrun.runtime.operators.operator import Emit, OperatorContext, TimeOutput
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.system_state import CALLS
 
 _AT_ONCE: Final = 0

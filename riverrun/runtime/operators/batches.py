@@ -12,8 +12,9 @@ from riverrun.api.batch_functions import BatchFunction
 from riverrun.api.columns import Column, times_of
 from riverrun.graph.column_specs import FilterBatchesSpec, MapBatchesSpec
 from riverrun.runtime.columns.formats import batch_in, columns_out, mask_out
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.serde.column_views import ColumnMismatch, batch_from, column_array, view_of
 from riverrun.serde.columns import ColumnLayout, ColumnRun, TimeColumn, layout_of, time_array
 

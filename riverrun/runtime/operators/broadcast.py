@@ -13,9 +13,10 @@ from riverrun.api.state import MapStateDescriptor, StateDescriptor
 from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.core.errors import ProgramError
 from riverrun.graph.specs import BroadcastProcessSpec, KeyedBroadcastProcessSpec
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operator_states import OperatorStates
 from riverrun.runtime.operators.function_operators import FunctionOperator
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.process import Clocks, Gathered
 from riverrun.runtime.operators.timer_calls import TimerCalls
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers

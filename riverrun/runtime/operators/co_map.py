@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from riverrun.graph.specs import CoFlatMapSpec, CoMapSpec
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
-from riverrun.runtime.operators.operator import Emit
 
 
 class CoMapOperator(CoFunctionOperator):

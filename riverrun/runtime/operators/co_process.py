@@ -8,8 +8,9 @@ from typing import Any
 from riverrun.api.co_functions import CoProcessFunction, KeyedCoProcessFunction
 from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import CoProcessSpec, KeyedCoProcessSpec
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.process import Clocks, Gathered
 from riverrun.runtime.operators.timer_calls import TimerCalls
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers

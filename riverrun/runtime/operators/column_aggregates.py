@@ -20,7 +20,8 @@ from riverrun.runtime.columns.accumulator import grown
 from riverrun.runtime.columns.accumulators import accumulators_of
 from riverrun.runtime.columns.cells import Cells
 from riverrun.runtime.columns.keys import KeyColumns
-from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.emit import Emit
+from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.serde.column_views import kinds
 from riverrun.serde.columns import (
     ColumnLayout,

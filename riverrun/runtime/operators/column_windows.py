@@ -29,7 +29,8 @@ from riverrun.runtime.columns.accumulators import accumulators_of
 from riverrun.runtime.columns.cells import Cells
 from riverrun.runtime.columns.keys import KeyColumns
 from riverrun.runtime.columns.slices import SliceStore
-from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.emit import Emit
+from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.runtime.operators.window import MissingTimestamp
 from riverrun.runtime.slices import Slicing
 from riverrun.serde.column_groups import Groups, index_of

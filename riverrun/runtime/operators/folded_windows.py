@@ -25,8 +25,9 @@ from riverrun.api.windows import TimeWindow
 from riverrun.core.short_repr import short_repr
 from riverrun.graph.specs import WindowSpec
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.failures import OperatorFailed
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.window import MissingTimestamp, WindowOperator
 from riverrun.runtime.operators.window_contents import STATE
 from riverrun.runtime.operators.window_marks import Marks

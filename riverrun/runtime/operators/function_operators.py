@@ -20,8 +20,9 @@ from riverrun.api.resolve import (
     map_callable,
 )
 from riverrun.graph.specs import FilterSpec, FlatMapSpec, MapSpec
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.checkpointed import InitializationContext, SnapshotContext
-from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
 

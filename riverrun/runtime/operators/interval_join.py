@@ -11,9 +11,10 @@ from riverrun.core.errors import UserCodeError
 from riverrun.graph.specs import IntervalJoinSpec
 from riverrun.metrics.metric import Counter
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
 from riverrun.runtime.operators.join_buffer import JoinBuffer
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.process import Gathered
 from riverrun.state.backend import NO_KEY
 

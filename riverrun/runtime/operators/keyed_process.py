@@ -9,8 +9,9 @@ from riverrun.api.process_functions import KeyedProcessFunction
 from riverrun.api.resolve import key_callable
 from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import KeyedProcessSpec
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.process import Gathered, is_tagged
 from riverrun.runtime.operators.timer_calls import TimerCalls
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers

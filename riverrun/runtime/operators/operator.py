@@ -15,8 +15,6 @@ from riverrun.runtime.emit import Emit, TimeOutput
 from riverrun.runtime.operator_states import OperatorStates
 from riverrun.serde.type_info import TypeInformation
 
-__all__ = ["Emit", "Operator", "OperatorContext", "TimeOutput"]
-
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:

@@ -12,8 +12,9 @@ from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
 from riverrun.graph.specs import ProcessSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 
 
 class Clocks(TimerService):

@@ -7,8 +7,9 @@ from typing import Any, cast
 from riverrun.api.resolve import key_callable, reduce_callable
 from riverrun.api.state import ValueState, ValueStateDescriptor
 from riverrun.graph.specs import ReduceSpec
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 
 
 class ReduceOperator(FunctionOperator):

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from riverrun.api.sink import Committable, Committer, SinkWriter, SinkWriterContext
 from riverrun.graph.specs import SinkSpec
-from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.emit import Emit
+from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.runtime.system_state import COMMITTABLES, WRITER
 
 _AFTER_THE_LAST: Final = 1 << 62

@@ -24,8 +24,9 @@ from riverrun.api.functions import AggregateFunction
 from riverrun.api.resolve import reduce_callable
 from riverrun.graph.specs import WindowSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.folded_windows import Bounds, FoldedWindowOperator, end_of
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.window_namespaces import MAX_TIME
 from riverrun.runtime.slices import Piece, Slicing
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from riverrun.api.timer_service import TimeDomain
-from riverrun.runtime.operators.operator import Emit
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.process import Gathered, is_tagged
 from riverrun.runtime.timer_services import KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend

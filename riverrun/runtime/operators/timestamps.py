@@ -8,7 +8,8 @@ from riverrun.core import options
 from riverrun.core.time import to_millis
 from riverrun.graph.specs import TimestampsAndWatermarksSpec
 from riverrun.protocol.elements import MAX_WATERMARK
-from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.emit import Emit
+from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.runtime.timestamps import assign_run
 from riverrun.runtime.watermarks import StreamTime
 

@@ -20,8 +20,9 @@ from riverrun.core.errors import ProgramError
 from riverrun.core.short_repr import short_repr
 from riverrun.graph.specs import WindowSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.failures import OperatorFailed
-from riverrun.runtime.operators.operator import Emit, Operator, OperatorContext
+from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.runtime.operators.window_calls import Results, call_of, clear_of
 from riverrun.runtime.operators.window_contents import contents_for
 from riverrun.runtime.operators.window_contexts import (

@@ -14,7 +14,7 @@ from riverrun.api.window_functions import (
 )
 from riverrun.api.windows import Window
 from riverrun.graph.specs import WindowFunctions
-from riverrun.runtime.operators.operator import Emit
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.window_contexts import FunctionContext
 
 Call: TypeAlias = Callable[[Any, Window, Sequence[Any]], Iterable[Any] | None]

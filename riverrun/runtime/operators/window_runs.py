@@ -22,7 +22,8 @@ from riverrun.api.window_assigners import (
 from riverrun.api.windows import Window
 from riverrun.graph.specs import WindowSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
-from riverrun.runtime.operators.operator import Emit, OperatorContext
+from riverrun.runtime.emit import Emit
+from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.window import WindowOperator
 from riverrun.runtime.operators.window_namespaces import MAX_TIME, Namespace, end_of, namespace_of
 from riverrun.state.backend import NO_KEY

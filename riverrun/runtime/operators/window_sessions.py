@@ -18,7 +18,7 @@ from riverrun.api.triggers import EventTimeTrigger
 from riverrun.api.windows import Window
 from riverrun.graph.specs import WindowSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
-from riverrun.runtime.operators.operator import Emit
+from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.window_merging import MergingWindowOperator
 from riverrun.runtime.operators.window_namespaces import MAX_TIME, Namespace
 from riverrun.state.backend import NO_KEY
