@@ -134,7 +134,8 @@ class TaskShell:
             )
         if wake_at is None:
             return None
-        return max(0.0, wake_at - self._clock.monotonic()) / 1000.0
+        # A timer may be set for the end of time.
+        return min(max(0.0, wake_at - self._clock.monotonic()) / 1000.0, threading.TIMEOUT_MAX)
 
     def _hand_over(self) -> Iterator[Any]:
         runs = self._task.client_runs.take()
