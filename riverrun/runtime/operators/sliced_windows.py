@@ -17,7 +17,7 @@ hold what belongs to later windows.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from riverrun.api.functions import AggregateFunction
@@ -159,7 +159,7 @@ class SlicedWindowOperator(FoldedWindowOperator):
         first = self._slices.merge_in(leaving, keys, merge)
         rest = self._slices.merge_in(staying, keys, merge)
         if and_go_on and rest:
-            self._set_timers(end_of(following), list(rest), following)
+            self._set_timers(end_of(following), self._yet_to_fire(following, rest), following)
         found = []
         for key in keys:
             before, after = first.get(key), rest.get(key)
@@ -168,6 +168,16 @@ class SlicedWindowOperator(FoldedWindowOperator):
             else:
                 found.append(merge(before, after))
         return found
+
+    def _yet_to_fire(self, window: Bounds, keys: Iterable[Any]) -> list[Any]:
+        """Those of ``keys`` whose window had not fired when the state was saved.
+
+        One that had fires again only if a record comes into it, which sets its timer.
+        """
+        end = end_of(window)
+        if end > self._saved.greatest:
+            return list(keys)
+        return [key for key in keys if end > self._saved.of(key)]
 
     def _can_share(self, value: Any) -> bool:
         """Whether accumulators can be merged: tried out with one record and no record."""

@@ -291,6 +291,17 @@ def same_results(program: Program, taken: list[Step], backend: str, **config: st
             assert fast.do(step) == general.do(step), step
 
 
+def test_a_window_that_fired_before_a_restart_does_not_fire_again_beside_its_neighbours() -> None:
+    program = Program(2, 1, 0, True, 5, Sums(), None, False, False)
+    taken: list[Step] = [
+        ("run", [(("a", 1), 20)]),
+        ("watermark", 21),
+        ("restart", None),
+        ("run", [(("a", 1), 19)]),
+    ]
+    same_results(program, taken, "hashmap")
+
+
 @settings(max_examples=150, deadline=None)
 @given(programs(), steps)
 def test_any_windows_on_the_hashmap_backend(program: Program, taken: list[Step]) -> None:
