@@ -2,7 +2,8 @@
 
 The record is not tracked while things go well (that would cost per record): it is read from the local
 variable ``value`` of the operator's own frame in the traceback. Operators, sources and sinks therefore
-name the record in hand ``value`` wherever they call user code.
+name the record in hand ``value`` wherever they call user code. What user code calls in turn, such as
+state, has values of its own.
 """
 
 from __future__ import annotations
@@ -64,5 +65,7 @@ def _value_in_hand(tb: TracebackType | None) -> Any:
         frame = tb.tb_frame
         if frame.f_globals.get("__name__", "").startswith("riverrun."):
             found = frame.f_locals.get("value", found)
+        elif found is not _MISSING:
+            break
         tb = tb.tb_next
     return found
