@@ -305,6 +305,73 @@ def late_columns(env: StreamExecutionEnvironment) -> DataStream:
     return totals.flat_map(lambda row: [(row.key, number) for number in row[3]]).union(late)
 
 
+class Judge(KeyedProcessFunction):
+    """Gathers where a record was shown, and says at the end of input whether that is right.
+
+    It is in some windows and in none of them twice, or late, but not both.
+    """
+
+    def __init__(self, *, again: bool) -> None:
+        self._again = again
+        """Whether a window may fire again with what it had."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.shown = runtime_context.get_list_state(ListStateDescriptor("shown"))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
+        self.shown.add(value[1])
+        ctx.timer_service().register_event_time_timer(FOREVER)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
+        shown = list(self.shown.get())
+        windows = set(shown) if self._again else shown
+        is_right = len(windows) == len(set(shown)) and ("late" not in shown or shown == ["late"])
+        yield ctx.get_current_key(), "right" if is_right else tuple(shown)
+
+
+def judged(made: DataStream, *, again: bool = False) -> DataStream:
+    """For a stream of windows and the numbers in them, and the late records beside it."""
+    parts = made.flat_map(lambda each: [(number, each[1]) for number in each[2][0]])
+    late = made.get_side_output(LATE).map(lambda record: (record.number, "late"))
+    return parts.union(late).key_by(lambda pair: pair[0]).process(Judge(again=again))
+
+
+def all_right() -> Counter[Any]:
+    return Counter((record.number, "right") for record in ALL_OVER)
+
+
+def judged_tumbling(env: StreamExecutionEnvironment) -> DataStream:
+    windows = with_idle_splits(env).key_by(key_of).window(TumblingEventTimeWindows.of(10))
+    return judged(windows.side_output_late_data(LATE).aggregate(Numbers(), Together()))
+
+
+def judged_sliding(env: StreamExecutionEnvironment) -> DataStream:
+    windows = with_idle_splits(env).key_by(key_of).window(SlidingEventTimeWindows.of(20, 5))
+    return judged(windows.side_output_late_data(LATE).aggregate(Numbers(), Together()))
+
+
+def judged_sliding_again(env: StreamExecutionEnvironment) -> DataStream:
+    windows = with_idle_splits(env).key_by(key_of).window(SlidingEventTimeWindows.of(20, 5))
+    windows.allowed_lateness(10).side_output_late_data(LATE)
+    return judged(windows.aggregate(Numbers(), Together()), again=True)
+
+
+def judged_sessions(env: StreamExecutionEnvironment) -> DataStream:
+    windows = with_idle_splits(env).key_by(key_of).window(EventTimeSessionWindows.with_gap(4))
+    windows.allowed_lateness(10).side_output_late_data(LATE)
+    return judged(windows.aggregate(Numbers(), Together()), again=True)
+
+
+def judged_columns(env: StreamExecutionEnvironment) -> DataStream:
+    rows = Types.ROW_NAMED(["key", "number"], [Types.STRING(), Types.LONG()])
+    made = with_idle_splits(env).map(lambda record: Row(record.key, record.number), rows)
+    windows = made.key_by_columns("key").window(SlidingEventTimeWindows.of(20, 5))
+    totals = windows.side_output_late_data(LATE).aggregate_columns(Agg.collect("number"))
+    parts = totals.flat_map(lambda row: [(number, row[1]) for number in row[3]])
+    late = totals.get_side_output(LATE).map(lambda row: (row[1], "late"))
+    return parts.union(late).key_by(lambda pair: pair[0]).process(Judge(again=False))
+
+
 PROGRAMS: dict[str, Simulated] = {
     "sorted by timers": Simulated(sorted_by_timers, in_sorted_order()),
     "deleted timers": Simulated(deleted_timers, quiet_times()),
@@ -320,4 +387,9 @@ PROGRAMS: dict[str, Simulated] = {
     "impatient": Simulated(impatient, once(ALL_OVER), repeatable=True),
     "patient for a while": Simulated(patient_for_a_while, once(ALL_OVER), repeatable=True),
     "late columns": Simulated(late_columns, once(ALL_OVER), repeatable=True),
+    "judged, tumbling": Simulated(judged_tumbling, all_right()),
+    "judged, sliding": Simulated(judged_sliding, all_right()),
+    "judged, sliding again": Simulated(judged_sliding_again, all_right()),
+    "judged, sessions": Simulated(judged_sessions, all_right()),
+    "judged, columns": Simulated(judged_columns, all_right()),
 }
