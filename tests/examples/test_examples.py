@@ -74,6 +74,16 @@ too late: ('ada', 100, 30)
 minute 1: bob spent 7
 minute 2: ada spent 1
 """
+COLUMNS = """\
+ 0 s  customer 0: 24990 payments, 126187500 cents, at most 10095
+ 0 s  customer 1: 25000 payments, 126262500 cents, at most 10098
+ 0 s  customer 2: 25000 payments, 126237500 cents, at most 10097
+ 0 s  customer 3: 25000 payments, 126212500 cents, at most 10096
+10 s  customer 0: 24990 payments, 126187500 cents, at most 10095
+10 s  customer 1: 25000 payments, 126262500 cents, at most 10098
+10 s  customer 2: 25000 payments, 126237500 cents, at most 10097
+10 s  customer 3: 25000 payments, 126212500 cents, at most 10096
+"""
 PYFLINK_WORDS = """\
 (be,2)
 (is,1)
@@ -98,6 +108,7 @@ PLAIN = {
     "rules_broadcast.py": ABOVE,
     "async_enrichment.py": ENRICHED,
     "windowed_spend.py": MINUTES,
+    "columns_spend.py": COLUMNS,
 }
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}
