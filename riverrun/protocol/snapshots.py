@@ -89,6 +89,8 @@ class OperatorStatePart(msgspec.Struct, frozen=True):
     redistribution: Redistribution
     blob: Blob
     items: tuple[tuple[int, int], ...]
+    rows: bool = False
+    """Whether the blob is a table of a savepoint, and ``items`` are the numbers of its rows."""
 
 
 class OperatorSnapshot(msgspec.Struct, frozen=True):

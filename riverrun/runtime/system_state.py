@@ -13,7 +13,9 @@ from riverrun.protocol.snapshots import (
     StateKind,
     StateMeta,
 )
-from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
+from riverrun.state.parquet.facts import Owner
+from riverrun.state.parquet.items import read_items, write_pickled_items
+from riverrun.storage.snapshot_files import NamedFiles, SavedFiles, SnapshotFiles
 
 SPLITS: Final = "riverrun.splits"
 COMMITTABLES: Final = "riverrun.committables"
@@ -42,6 +44,13 @@ class FrozenItems:
             items=tuple(borders),
         )
 
+    def write_savepoint(self, files: NamedFiles, owner: Owner) -> OperatorStatePart | None:
+        """Keep the items in a table that people can read, too; ``None`` when there are none."""
+        if not self._pickled:
+            return None
+        meta = StateMeta(self._name, StateKind.LIST)
+        return write_pickled_items(meta, Redistribution.SPLIT, self._pickled, files, owner)
+
 
 def thaw_items(
     name: str, parts: Sequence[OperatorStatePart], files: SavedFiles | None
@@ -52,6 +61,9 @@ def thaw_items(
         if part.meta.name != name or not part.items:
             continue
         assert files is not None  # noqa: S101  (whoever restores has the files)
+        if part.rows:
+            items += read_items(part, files)
+            continue
         data = files.read(part.blob)
         items += [pickle.loads(data[start:end]) for start, end in part.items]
     return items

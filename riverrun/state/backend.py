@@ -7,7 +7,7 @@ background part of a snapshot (``FrozenState.write``), which runs while records 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
@@ -15,8 +15,9 @@ from typing import Any, Final, NoReturn, Protocol
 from riverrun.api.state import State, StateDescriptor, ValueState
 from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
-from riverrun.protocol.snapshots import KeyedSnapshot
+from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
 from riverrun.serde.type_info import TypeInformation
+from riverrun.state.interchange import StateBlock
 from riverrun.state.namespace_runs import NamespaceRuns, OneByOne
 from riverrun.state.timers import TimerQueue
 from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
@@ -81,7 +82,21 @@ class BackendSettings:
 
 
 class FrozenState(Protocol):
-    """State as it was at one moment; ``write`` may run in another thread while the state changes."""
+    """State as it was at one moment, to be taken once.
+
+    ``write`` and ``entries`` may run in another thread while the state changes.
+    """
+
+    @property
+    def settings(self) -> BackendSettings:
+        """Of the backend."""
+
+    @property
+    def states(self) -> tuple[StateMeta, ...]:
+        """All states, also those without entries."""
+
+    def entries(self) -> Generator[StateBlock, None, None]:
+        """Every entry once, by state and in it by key group; only of what was frozen for a savepoint."""
 
     def write(self, files: SnapshotFiles) -> KeyedSnapshot:
         """Write what the snapshot needs and the store does not have yet."""
@@ -159,8 +174,12 @@ class KeyedStateBackend(ABC):
         """
 
     @abstractmethod
-    def freeze(self, checkpoint: int) -> FrozenState:
-        """The state now: the short, synchronous part of a snapshot."""
+    def freeze(self, checkpoint: int, *, savepoint: bool = False) -> FrozenState:
+        """The state now: the short, synchronous part of a snapshot.
+
+        With ``savepoint`` it is all of the state, and later checkpoints neither build on it nor on
+        what they are told about its number.
+        """
 
     def records_passed(self, count: int) -> None:  # noqa: B027  (an optional hook)
         """So many records went by; called between runs, for cleanup that goes with records."""

@@ -1,7 +1,8 @@
 """The neutral form of keyed state, in which one backend reads the snapshots of another.
 
-Every backend has a module with a function ``iterate`` that is a ``SnapshotReader``; ``READERS`` names
-them. A reader gives blocks of entries in the form in which the values are stored:
+Every backend has a module with a function ``iterate`` that is a ``SnapshotReader``, and so has the open
+format of savepoints; ``READERS`` names them. A reader gives blocks of entries in the form in which the
+values are stored:
 
 =============================  ==========================================================================
 kind                           form
@@ -66,8 +67,9 @@ class UnknownBackend(ProgramError):  # noqa: N818
 READERS: Final[Mapping[str, str]] = {
     "hashmap": "riverrun.state.hashmap.reader",
     "rocksdb": "riverrun.state.rocksdb.reader",
+    "parquet": "riverrun.state.parquet.reader",
 }
-"""The module of each backend's reader, imported when a snapshot needs it."""
+"""The module of the reader of each format, imported when a snapshot needs it."""
 
 
 def iterate(snapshot: KeyedSnapshot, files: SavedFiles, groups: range) -> Iterator[StateBlock]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ from riverrun.serde.pickled_runs import UnpicklableValue
 from riverrun.state.backend import StateRefused
 from riverrun.state.elements import elements_for
 from riverrun.state.migration import Migration, plan_migration
+from riverrun.state.parquet.items import read_items
 from riverrun.state.rocksdb.values import ValueCodec
 from riverrun.state.schema import StateSchema, schema_from, schema_of
 from riverrun.state.serializers import UnstorableValue
@@ -171,25 +172,15 @@ class OperatorBroadcastState(_Kept, _ReadableMap, BroadcastState[Any, Any]):
         return ReadOnlyMap(self.schema.meta.name, self._entries)
 
     def items_now(self) -> list[bytes]:
-        encode_key, encode_value = self._key.encode, self._value.encode
-        return [
-            _SIZE.pack(len(encoded)) + encoded + encode_value(value)
-            for key, value in self._entries.items()
-            for encoded in [encode_key(key)]
-        ]
+        return _encoded_pairs(self._key, self._value, self._entries.items())
 
     def take(self, items: Sequence[bytes], written: StateSchema, change: Migration | None) -> None:
         """Put restored items."""
-        decode_key, decode_value = (
-            ValueCodec(written.map_key).decode,
-            ValueCodec(written.value).decode,
-        )
-        for item in items:
-            end = _SIZE.size + _SIZE.unpack_from(item)[0]
-            key, value = decode_key(item[_SIZE.size : end]), decode_value(item[end:])
-            if change is not None:
-                key, value = change.map_key(key), change.value(value)
-            self._entries[key] = value
+        for key, value in _decoded_pairs(written, items):
+            if change is None:
+                self._entries[key] = value
+            else:
+                self._entries[change.map_key(key)] = change.value(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +197,12 @@ class FrozenOperatorState:
 
     def __init__(self, states: Sequence[_Restored]) -> None:
         self._states = states
+
+    def items(self) -> Iterator[tuple[StateMeta, Redistribution, list[Any]]]:
+        """Each state with its elements, or with pairs of key and value; only states that have some."""
+        for state in self._states:
+            if state.items:
+                yield state.meta, state.how, _decoded(state.meta, state.items)
 
     def write(self, files: SnapshotFiles) -> tuple[OperatorStatePart, ...]:
         """Keep the items; a state without items has no part."""
@@ -247,8 +244,11 @@ class OperatorStateBackend(OperatorStateStore):
     def restore(self, parts: Sequence[OperatorStatePart], files: SavedFiles) -> None:
         """Take over the items that ``parts`` name; called first, at most once."""
         for part in parts:
-            data = files.read(part.blob) if part.items else b""
-            items = [data[start:end] for start, end in part.items]
+            if part.rows:
+                items = _encoded(part.meta, read_items(part, files))
+            else:
+                data = files.read(part.blob) if part.items else b""
+                items = [data[start:end] for start, end in part.items]
             restored = _Restored(part.meta, part.redistribution, items)
             self._unclaimed.setdefault(part.meta.name, []).append(restored)
 
@@ -299,6 +299,40 @@ class OperatorStateBackend(OperatorStateStore):
             state.take(restored.items, written, change)
         self._unclaimed.pop(meta.name, None)
         self._states[meta.name] = state
+
+
+def _encoded_pairs(
+    key_codec: ValueCodec, value_codec: ValueCodec, pairs: Iterable[tuple[Any, Any]]
+) -> list[bytes]:
+    encode_key, encode_value = key_codec.encode, value_codec.encode
+    return [
+        _SIZE.pack(len(encoded)) + encoded + encode_value(value)
+        for key, value in pairs
+        for encoded in [encode_key(key)]
+    ]
+
+
+def _decoded_pairs(written: StateSchema, items: Iterable[bytes]) -> Iterator[tuple[Any, Any]]:
+    decode_key, decode_value = ValueCodec(written.map_key).decode, ValueCodec(written.value).decode
+    for item in items:
+        end = _SIZE.size + _SIZE.unpack_from(item)[0]
+        yield decode_key(item[_SIZE.size : end]), decode_value(item[end:])
+
+
+def _encoded(meta: StateMeta, values: list[Any]) -> list[bytes]:
+    """The items of elements, or of pairs of key and value."""
+    schema = schema_from(meta)
+    if meta.kind is StateKind.BROADCAST:
+        return _encoded_pairs(ValueCodec(schema.map_key), ValueCodec(schema.value), values)
+    return list(map(ValueCodec(schema.value).encode, values))
+
+
+def _decoded(meta: StateMeta, items: list[bytes]) -> list[Any]:
+    """What ``_encoded`` was given."""
+    schema = schema_from(meta)
+    if meta.kind is StateKind.BROADCAST:
+        return list(_decoded_pairs(schema, items))
+    return list(map(ValueCodec(schema.value).decode, items))
 
 
 def _schema_of(descriptor: StateDescriptor, kind: StateKind) -> StateSchema:

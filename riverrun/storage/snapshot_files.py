@@ -21,8 +21,24 @@ class SnapshotFiles(Protocol):
         """Keep a local file; ``source`` may be deleted afterwards."""
 
 
+class NamedFiles(Protocol):
+    """The files that one subtask adds to a savepoint; used from the thread that writes it."""
+
+    scratch: Path
+    """A folder of this machine in which files are made."""
+
+    def name_for(self, folder: str, state: str, subtask: int) -> str:
+        """A name below ``folder`` for the file of a state, which nobody was given before."""
+
+    def keep(self, source: Path, name: str) -> FileRef:
+        """Keep a local file under a name that counts from the savepoint's folder, as the reference does.
+
+        ``source`` may be deleted afterwards.
+        """
+
+
 class SavedFiles(Protocol):
-    """Reads what ``SnapshotFiles`` kept; checks sizes and digests, FileCorrupt when they differ."""
+    """Reads what was kept; checks sizes and digests, FileCorrupt when they differ."""
 
     def read(self, blob: Blob) -> bytes:
         """All bytes."""

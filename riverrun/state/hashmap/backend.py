@@ -53,6 +53,8 @@ class HashMapBackend(KeyedStateBackend):
         """Of states whose expired entries every record helps to find."""
         self._unclaimed: dict[str, list[RawSection]] = {}
         self._history = History()
+        self._savepoints: set[int] = set()
+        """Savepoints whose outcome is not known; they say nothing about checkpoints."""
 
     def state(self, descriptor: StateDescriptor, *, namespaced: bool = False) -> State:
         settings = self._settings
@@ -134,14 +136,16 @@ class HashMapBackend(KeyedStateBackend):
         if owned and len(snapshots) == 1 and self._may_build_on(snapshots[0]):
             self._history.relied_on = snapshots[0].parts
 
-    def freeze(self, checkpoint: int) -> FrozenHashMap:
+    def freeze(self, checkpoint: int, *, savepoint: bool = False) -> FrozenHashMap:
         tables: dict[str, Table | HashMapTimerQueue] = {**self._tables, **self._timers}
-        before = None
-        frozen: list[FrozenTable | FrozenTimers] = []
         changes = None
-        if self._settings.incremental:
+        if savepoint:
+            self._savepoints.add(checkpoint)
+        elif self._settings.incremental:
             taken = {name: table.take_changed() for name, table in tables.items()}
             changes = self._history.freeze(checkpoint, taken, self.entry_count())
+        before = None
+        frozen: list[FrozenTable | FrozenTimers] = []
         if changes is None:
             frozen = [table.freeze_all() for table in tables.values()]
             self._prune(frozen)
@@ -155,7 +159,7 @@ class HashMapBackend(KeyedStateBackend):
             unclaimed=unclaimed if before is None else (),
             states=self._metas(),
             before=before,
-            wrote=lambda parts: self._history.wrote(checkpoint, parts),
+            wrote=lambda parts: None if savepoint else self._history.wrote(checkpoint, parts),
         )
 
     def records_passed(self, count: int) -> None:
@@ -163,10 +167,16 @@ class HashMapBackend(KeyedStateBackend):
             sweeper.step(count)
 
     def checkpoint_completed(self, checkpoint: int) -> None:
-        self._history.completed(checkpoint)
+        if checkpoint in self._savepoints:
+            self._savepoints.remove(checkpoint)
+        else:
+            self._history.completed(checkpoint)
 
     def checkpoint_aborted(self, checkpoint: int) -> None:
-        self._history.aborted(checkpoint)
+        if checkpoint in self._savepoints:
+            self._savepoints.remove(checkpoint)
+        else:
+            self._history.aborted(checkpoint)
 
     def entry_count(self) -> int:
         waiting = entries_in(self._unclaimed.values(), self._groups)

@@ -6,7 +6,7 @@ Entries are taken in slices so that the interpreter is never held for long by on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,10 +15,12 @@ import numpy as np
 
 from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
 from riverrun.serde.stable_hash import hash_keys
-from riverrun.state.backend import BackendSettings
+from riverrun.state.backend import BackendSettings, groups_of
+from riverrun.state.hashmap.entries import section_blocks, table_blocks
 from riverrun.state.hashmap.snapshot_file import FileBuilder, RawSection
 from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.hashmap.timers import FrozenTimers
+from riverrun.state.interchange import StateBlock
 from riverrun.state.serializers import EntrySerializer
 from riverrun.storage.snapshot_files import SnapshotFiles
 
@@ -50,6 +52,15 @@ class FrozenHashMap:
     wrote: Callable[[tuple[KeyedPart, ...]], None]
     """To be told of the parts."""
     _thawed: bool = field(default=False)
+
+    def entries(self) -> Generator[StateBlock, None, None]:
+        """Every entry once, by state and in it by key group."""
+        if self.before is not None:
+            raise ValueError("only changes were frozen; freeze for a savepoint to have all entries")
+        settings = self.settings
+        for frozen in self.tables:
+            yield from table_blocks(frozen, settings.max_parallelism)
+        yield from section_blocks(self.unclaimed, groups_of(settings), settings.operator)
 
     def write(self, files: SnapshotFiles) -> KeyedSnapshot:
         """Write the file."""

@@ -60,23 +60,28 @@ def iterate(snapshot: KeyedSnapshot, files: SavedFiles, groups: range) -> Iterat
     wanted = range(
         max(groups.start, snapshot.first_group), min(groups.stop, snapshot.last_group + 1)
     )
+    yield from gathered(raw_sections(snapshot, files, wanted), wanted, snapshot.backend)
+
+
+def gathered(sections: Iterable[RawSection], groups: range, owner: str) -> Iterator[StateBlock]:
+    """What sections hold of ``groups``, by state and key group; each entry once, with its last value."""
     found: dict[bytes, dict[int, dict[Any, Any]]] = {}
     metas: dict[bytes, StateMeta] = {}
-    for section in raw_sections(snapshot, files, wanted):
-        identity = _identity(section.meta)
-        metas[identity] = section.meta
-        by_group = found.setdefault(identity, {})
-        serializer = EntrySerializer(schema_from(section.meta), snapshot.backend)
-        for group, addresses, values in replay(section, serializer, wanted):
+    for section in sections:
+        known = identity(section.meta)
+        metas[known] = section.meta
+        by_group = found.setdefault(known, {})
+        serializer = EntrySerializer(schema_from(section.meta), owner)
+        for group, addresses, values in replay(section, serializer, groups):
             entries = by_group.setdefault(group, {})
             if values is not None:
                 entries.update(zip(addresses, values, strict=True))
             else:
                 for address in addresses:
                     entries.pop(address, None)
-    for identity, by_group in found.items():
+    for known, by_group in found.items():
         for group, entries in sorted(by_group.items()):
-            meta = metas[identity]
+            meta = metas[known]
             addresses = list(entries)
             namespaces = [namespace for _, namespace in addresses] if meta.namespaced else None
             keys = [key for key, _ in addresses] if meta.namespaced else addresses
@@ -85,34 +90,56 @@ def iterate(snapshot: KeyedSnapshot, files: SavedFiles, groups: range) -> Iterat
 
 
 def encoded_blocks(blocks: Iterable[StateBlock], operator: str) -> Iterator[RawSection]:
-    """What another backend's reader gave, as this backend would have written it."""
-    found: dict[bytes, dict[int, dict[Any, Any]]] = {}
-    metas: dict[bytes, StateMeta] = {}
+    """What another backend's reader gave, as this backend would have written it.
+
+    Only maps, of which one may come in several blocks, are held decoded until the last of them came.
+    """
+    found: dict[bytes, _Encoding] = {}
+    now: _Encoding | None = None
     for block in blocks:
-        identity = _identity(block.meta)
-        metas[identity] = block.meta
-        entries = found.setdefault(identity, {}).setdefault(block.group, {})
+        if now is None or now.meta is not block.meta:
+            known = identity(block.meta)
+            if known not in found:
+                found[known] = _Encoding(block.meta, operator)
+            now = found[known]
+        now.take(block)
+    for encoding in found.values():
+        yield encoding.section()
+
+
+class _Encoding:
+    """Blocks of one state on their way to a section."""
+
+    def __init__(self, meta: StateMeta, operator: str) -> None:
+        self.meta = meta
+        self._serializer = EntrySerializer(schema_from(meta), operator)
+        self._blocks: list[RawBlock] = []
+        self._maps: dict[int, dict[Any, Any]] = {}
+
+    def take(self, block: StateBlock) -> None:
         addresses = block.keys
         if block.namespaces is not None:
             addresses = list(zip(block.keys, block.namespaces, strict=True))
+        if self.meta.kind not in MAPS:
+            self._encode(block.group, addresses, block.values)
+            return
+        entries = self._maps.setdefault(block.group, {})
         for address, value in zip(addresses, block.values, strict=True):
-            if block.meta.kind in MAPS and address in entries:
+            if address in entries:
                 entries[address].update(value)
             else:
                 entries[address] = value
-    for identity, by_group in found.items():
-        meta = metas[identity]
-        serializer = EntrySerializer(schema_from(meta), operator)
-        raw = [
-            RawBlock(
-                removed=False,
-                groups=((group, len(entries)),),
-                data=serializer.encode(list(entries), list(entries.values())),
-            )
-            for group, entries in by_group.items()
-        ]
-        yield RawSection(meta, raw)
+
+    def section(self) -> RawSection:
+        for group, entries in self._maps.items():
+            self._encode(group, list(entries), list(entries.values()))
+        return RawSection(self.meta, self._blocks)
+
+    def _encode(self, group: int, addresses: list[Any], values: list[Any]) -> None:
+        data = self._serializer.encode(addresses, values)
+        self._blocks.append(RawBlock(removed=False, groups=((group, len(addresses)),), data=data))
 
 
-def _identity(meta: StateMeta) -> bytes:
+def identity(meta: StateMeta) -> bytes:
+    """Equal for equal metas, and to be hashed."""
     return msgspec.msgpack.encode(meta, order="deterministic")

@@ -70,6 +70,8 @@ class RocksDBBackend(KeyedStateBackend):
         self._near_timers: dict[str, list[RawSection]] = {}
         """Restored timers that were in memory and that nobody asked for yet."""
         self._uploads = Uploads()
+        self._savepoints: set[int] = set()
+        """Savepoints whose outcome is not known; they say nothing about checkpoints."""
         self._links = count(1)
 
     def state(self, descriptor: StateDescriptor, *, namespaced: bool = False) -> State:
@@ -135,7 +137,7 @@ class RocksDBBackend(KeyedStateBackend):
         if owned and restore.base is not None:
             self._uploads.restored(restore.base.parts)
 
-    def freeze(self, checkpoint: int) -> FrozenRocksDB:
+    def freeze(self, checkpoint: int, *, savepoint: bool = False) -> FrozenRocksDB:
         for table in self._tables.values():
             table.flush()
         near = [queue.freeze() for queue in self._timers.values()]
@@ -143,7 +145,10 @@ class RocksDBBackend(KeyedStateBackend):
         if not self._store.is_empty:
             folder = self._settings.folder / "snapshots" / f"{checkpoint}-{next(self._links)}"
             self._store.link(folder)
-        self._uploads.begin(checkpoint)
+        if savepoint:
+            self._savepoints.add(checkpoint)
+        else:
+            self._uploads.begin(checkpoint)
         facts = SnapshotFacts(
             layout=LAYOUT_VERSION,
             max_parallelism=self._settings.max_parallelism,
@@ -162,10 +167,16 @@ class RocksDBBackend(KeyedStateBackend):
         )
 
     def checkpoint_completed(self, checkpoint: int) -> None:
-        self._uploads.completed(checkpoint)
+        if checkpoint in self._savepoints:
+            self._savepoints.remove(checkpoint)
+        else:
+            self._uploads.completed(checkpoint)
 
     def checkpoint_aborted(self, checkpoint: int) -> None:
-        self._uploads.aborted(checkpoint)
+        if checkpoint in self._savepoints:
+            self._savepoints.remove(checkpoint)
+        else:
+            self._uploads.aborted(checkpoint)
 
     def entry_count(self) -> int:
         dirty = sum(len(table.dirty) for table in self._tables.values())

@@ -5,21 +5,30 @@ Timers that were in memory come in a file of their own, in the format of the has
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from heapq import merge
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
-from riverrun.state.backend import BackendSettings
+from riverrun.state.backend import BackendSettings, groups_of
+from riverrun.state.hashmap.entries import section_blocks, table_blocks
 from riverrun.state.hashmap.frozen import file_of
 from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.hashmap.timers import FrozenTimers
+from riverrun.state.interchange import StateBlock
 from riverrun.state.rocksdb.catalog import NAME, SnapshotFacts
+from riverrun.state.rocksdb.database import Database
+from riverrun.state.rocksdb.entries import row_blocks
+from riverrun.state.rocksdb.rows import RowFormat
 from riverrun.state.rocksdb.store import remove_folder
+from riverrun.state.rocksdb.tuning import reading_options
 from riverrun.state.rocksdb.uploads import Uploads
+from riverrun.state.schema import schema_from
 from riverrun.storage.snapshot_files import SnapshotFiles
 from riverrun.storage.storage import StorageError
 
@@ -44,6 +53,22 @@ class FrozenRocksDB:
     unclaimed: Sequence[RawSection]
     """Restored timers that were in memory and that nobody asked for."""
 
+    def entries(self) -> Generator[StateBlock, None, None]:
+        """Every entry once, by state and in it by key group."""
+        settings = self.settings
+        near = self._near()
+        with self._opened() as database:
+            for number, meta in zip(self.facts.numbers, self.states, strict=True):
+                found = [blocks for known, blocks in near if known == meta]
+                near = [(known, blocks) for known, blocks in near if known != meta]
+                if database is not None:
+                    schema, most = schema_from(meta), self.facts.max_parallelism
+                    rows = RowFormat(schema, number, most, settings.operator)
+                    found.append(row_blocks(database, rows, groups_of(settings)))
+                yield from merge(*found, key=_group_of)
+        for _, blocks in near:
+            yield from blocks
+
     def write(self, files: SnapshotFiles) -> KeyedSnapshot:
         """Upload the files that no completed checkpoint has."""
         parts = (*self._parts(files), *self._timers(files))
@@ -65,6 +90,31 @@ class FrozenRocksDB:
             frozen.thaw()
         if self.folder is not None:
             remove_folder(self.folder)
+
+    def _near(self) -> list[tuple[StateMeta, Iterator[StateBlock]]]:
+        """The timers that were in memory."""
+        settings = self.settings
+        asked = [
+            (frozen.schema.meta, table_blocks(frozen, settings.max_parallelism))
+            for frozen in self.timers
+        ]
+        waiting = [
+            (section.meta, section_blocks([section], groups_of(settings), settings.operator))
+            for section in self.unclaimed
+        ]
+        return asked + waiting
+
+    @contextmanager
+    def _opened(self) -> Iterator[Database | None]:
+        """The database of the links, to be read."""
+        if self.folder is None:
+            yield None
+            return
+        database = Database(self.folder, reading_options(), read_only=True)
+        try:
+            yield database
+        finally:
+            database.close()
 
     def _parts(self, files: SnapshotFiles) -> Iterator[KeyedPart]:
         shared = self.settings.incremental
@@ -96,6 +146,10 @@ class FrozenRocksDB:
             ) from error
         tables = [path for path in found if path.suffix == TABLE]
         return tables + [path for path in found if path.name.startswith(_NEEDED)]
+
+
+def _group_of(block: StateBlock) -> int:
+    return block.group
 
 
 def _size_of(path: Path) -> int:

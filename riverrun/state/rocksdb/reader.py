@@ -5,9 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Final
 
 import msgspec
 
@@ -16,16 +14,14 @@ from riverrun.state.hashmap import reader as hashmap
 from riverrun.state.interchange import StateBlock
 from riverrun.state.rocksdb.catalog import facts_of
 from riverrun.state.rocksdb.database import Database
+from riverrun.state.rocksdb.entries import row_blocks
 from riverrun.state.rocksdb.frozen import TABLE, TIMERS
-from riverrun.state.rocksdb.rows import Row, RowFormat, address_prefix, state_prefix
+from riverrun.state.rocksdb.rows import RowFormat
 from riverrun.state.rocksdb.tuning import reading_options
 from riverrun.state.schema import schema_from
 from riverrun.storage.blobs import FileRef
 from riverrun.storage.snapshot_files import SavedFiles
 from riverrun.storage.storage import FileCorrupt, StorageError
-
-_BLOCK: Final = 1000
-"""Rows of a block at most."""
 
 
 def rows_of(snapshot: KeyedSnapshot) -> tuple[KeyedPart, ...]:
@@ -99,54 +95,4 @@ def iterate(snapshot: KeyedSnapshot, files: SavedFiles, groups: range) -> Iterat
     with fetched(snapshot, files, Path(tempfile.gettempdir())) as database:
         for number, meta in zip(facts.numbers, snapshot.states, strict=True):
             rows = RowFormat(schema_from(meta), number, facts.max_parallelism, snapshot.backend)
-            for group in wanted:
-                for entries in _entries(database, rows, group):
-                    addresses = [address for address, _ in entries]
-                    keys, namespaces = addresses, None
-                    if meta.namespaced:
-                        keys = [key for key, _ in addresses]
-                        namespaces = [namespace for _, namespace in addresses]
-                    values = [value for _, value in entries]
-                    yield StateBlock(meta, group, keys, namespaces, values)
-
-
-def _entries(database: Database, rows: RowFormat, group: int) -> Iterator[list[tuple[Any, Any]]]:
-    """Addresses with their stored values, in blocks; one with a part of a large map stands alone."""
-    block: list[tuple[Any, Any]] = []
-    scan = database.scan(state_prefix(group, rows.number))
-    if rows.is_timers:
-        while block := [(rows.row(*row).address, True) for row in islice(scan, _BLOCK)]:
-            yield block
-        return
-    for _, same in groupby(scan, key=lambda row: address_prefix(row[0])):
-        found = (rows.row(*row) for row in same)
-        if rows.is_list:
-            pieces = list(found)
-            elements = [item for row in pieces for item in rows.elements_of(row.payload)]
-            block.append((pieces[0].address, elements))
-        elif rows.is_map:
-            for part in _map_parts(rows, found):
-                if len(part[1]) < _BLOCK:
-                    block.append(part)
-                else:
-                    yield [part]
-        else:
-            row = next(found)
-            block.append((row.address, rows.stored_of(row.payload)))
-        if len(block) >= _BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _map_parts(rows: RowFormat, found: Iterator[Row]) -> Iterator[tuple[Any, dict[Any, Any]]]:
-    address, part = None, {}
-    for row in found:
-        address = row.address
-        part[row.map_key] = rows.stored_of(row.payload)
-        if len(part) >= _BLOCK:
-            yield address, part
-            part = {}
-    if part:
-        yield address, part
+            yield from row_blocks(database, rows, wanted)

@@ -1,0 +1,1 @@
+"""State in an open format: Parquet files that any tool reads, as savepoints have them."""

@@ -1,0 +1,70 @@
+"""What the rows of a database say, entry by entry and in the order of key groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, islice
+from typing import Any, Final
+
+from riverrun.state.interchange import StateBlock
+from riverrun.state.rocksdb.database import Database
+from riverrun.state.rocksdb.rows import Row, RowFormat, address_prefix, state_prefix
+
+_BLOCK: Final = 1000
+"""Rows of a block at most."""
+
+
+def row_blocks(database: Database, rows: RowFormat, groups: range) -> Iterator[StateBlock]:
+    """The entries of a state that are in ``groups``; a large map comes in several blocks."""
+    meta = rows.schema.meta
+    for group in groups:
+        for entries in _entries(database, rows, group):
+            addresses = [address for address, _ in entries]
+            keys, namespaces = addresses, None
+            if meta.namespaced:
+                keys = [key for key, _ in addresses]
+                namespaces = [namespace for _, namespace in addresses]
+            values = [value for _, value in entries]
+            yield StateBlock(meta, group, keys, namespaces, values)
+
+
+def _entries(database: Database, rows: RowFormat, group: int) -> Iterator[list[tuple[Any, Any]]]:
+    """Addresses with their stored values, in blocks; one with a part of a large map stands alone."""
+    block: list[tuple[Any, Any]] = []
+    scan = database.scan(state_prefix(group, rows.number))
+    if rows.is_timers:
+        while block := [(rows.row(*row).address, True) for row in islice(scan, _BLOCK)]:
+            yield block
+        return
+    for _, same in groupby(scan, key=lambda row: address_prefix(row[0])):
+        found = (rows.row(*row) for row in same)
+        if rows.is_list:
+            pieces = list(found)
+            elements = [item for row in pieces for item in rows.elements_of(row.payload)]
+            block.append((pieces[0].address, elements))
+        elif rows.is_map:
+            for part in _map_parts(rows, found):
+                if len(part[1]) < _BLOCK:
+                    block.append(part)
+                else:
+                    yield [part]
+        else:
+            row = next(found)
+            block.append((row.address, rows.stored_of(row.payload)))
+        if len(block) >= _BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _map_parts(rows: RowFormat, found: Iterator[Row]) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    address, part = None, {}
+    for row in found:
+        address = row.address
+        part[row.map_key] = rows.stored_of(row.payload)
+        if len(part) >= _BLOCK:
+            yield address, part
+            part = {}
+    if part:
+        yield address, part
