@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from riverrun.api.broadcast_functions import (
@@ -16,9 +16,10 @@ from riverrun.graph.specs import BroadcastProcessSpec, KeyedBroadcastProcessSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operator_states import OperatorStates
 from riverrun.runtime.operators.function_operators import FunctionOperator
+from riverrun.runtime.operators.gathered import gather
 from riverrun.runtime.operators.operator import OperatorContext
-from riverrun.runtime.operators.process import Clocks, Gathered
-from riverrun.runtime.operators.timer_calls import TimerCalls
+from riverrun.runtime.operators.process import Clocks
+from riverrun.runtime.operators.timer_calls import CallsTimers, TimerCalls
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 from riverrun.state.operator_state import OperatorBroadcastState
@@ -124,10 +125,12 @@ class BroadcastProcessOperator(FunctionOperator):
         self._clocks.watermark = watermark
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._run(values, timestamps, emit, self._reader, self._element)
+        made = gather(self._element, values, timestamps, self._reader)
+        made.emit(emit, self._side_output)
 
     def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._run(values, timestamps, emit, self._writer, self._broadcast_element)
+        made = gather(self._broadcast_element, values, timestamps, self._writer)
+        made.emit(emit, self._side_output)
 
     def _open_contexts(
         self, context: OperatorContext, views: dict[str, Any], states: dict[str, Any]
@@ -136,55 +139,23 @@ class BroadcastProcessOperator(FunctionOperator):
         self._reader: _BaseContext = _ReadingContext(context.name, self._clocks, views)
         self._writer: _BaseContext = _WritingContext(context.name, self._clocks, states)
 
-    def _run(
-        self,
-        values: Iterable[Any],
-        timestamps: list[int] | None,
-        emit: Emit,
-        context: _BaseContext,
-        call: Callable[[Any, Any], Any],
-    ) -> None:
-        gathered = Gathered(timed=timestamps is not None)
-        add = gathered.add
-        if timestamps is None:
-            for value in values:
-                made = call(value, context)
-                if made is not None:
-                    add(made, None)
-        else:
-            for value, time in zip(values, timestamps, strict=True):
-                context.time = time
-                made = call(value, context)
-                if made is not None:
-                    add(made, time)
-            context.time = None
-        gathered.emit(emit, self._side_output)
 
-
-class KeyedBroadcastProcessOperator(BroadcastProcessOperator):
+class KeyedBroadcastProcessOperator(CallsTimers, BroadcastProcessOperator):
     """The same where records of input 0 have keys, with state and timers."""
 
     def __init__(self, spec: KeyedBroadcastProcessSpec) -> None:
         super().__init__(spec)
         self._on_timer: Callable[[int, Any], Any] = spec.fn.on_timer
 
-    def advance(self, watermark: int, emit: Emit) -> None:
-        self._calls.advance(watermark, emit)
-
-    def due_at(self) -> int | None:
-        return self._timers.due_at()
-
-    def run_due(self, now: int, emit: Emit) -> None:
-        self._calls.run_due(now, emit)
-
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._run(self._with_keys(values), timestamps, emit, self._reader, self._element)
+        made = gather(self._element, self._with_keys(values), timestamps, self._reader)
+        made.emit(emit, self._side_output)
 
     def _open_contexts(
         self, context: OperatorContext, views: dict[str, Any], states: dict[str, Any]
     ) -> None:
         backend, name = context.states.keyed, context.name
-        timers = self._clocks = self._timers = KeyedTimers(context.clock, backend, USER_TIMERS)
+        timers = self._clocks = KeyedTimers(context.clock, backend, USER_TIMERS)
         reader = self._reader = _KeyedReadingContext(name, timers, views, backend)
         self._writer = _KeyedWritingContext(name, timers, states, backend)
         self._calls = TimerCalls(timers, backend, self._on_timer, reader, context.side_output)

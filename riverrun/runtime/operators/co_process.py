@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from riverrun.api.co_functions import CoProcessFunction, KeyedCoProcessFunction
@@ -10,9 +10,10 @@ from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import CoProcessSpec, KeyedCoProcessSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
+from riverrun.runtime.operators.gathered import gather
 from riverrun.runtime.operators.operator import OperatorContext
-from riverrun.runtime.operators.process import Clocks, Gathered
-from riverrun.runtime.operators.timer_calls import TimerCalls
+from riverrun.runtime.operators.process import Clocks
+from riverrun.runtime.operators.timer_calls import CallsTimers, TimerCalls
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import KeyedStateBackend
 
@@ -56,41 +57,19 @@ class CoProcessOperator(CoFunctionOperator):
         self._side_output = context.side_output
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._run(self._element1, self._of_first(values), timestamps, emit)
+        made = gather(self._element1, self._of_first(values), timestamps, self._context)
+        made.emit(emit, self._side_output)
 
     def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._run(self._element2, self._of_second(values), timestamps, emit)
+        made = gather(self._element2, self._of_second(values), timestamps, self._context)
+        made.emit(emit, self._side_output)
 
     def advance(self, watermark: int, emit: Emit) -> None:
         del emit
         self._clocks.watermark = watermark
 
-    def _run(
-        self,
-        call: Callable[[Any, Any], Any],
-        each: Iterable[Any],
-        timestamps: list[int] | None,
-        emit: Emit,
-    ) -> None:
-        context = self._context
-        gathered = Gathered(timed=timestamps is not None)
-        add = gathered.add
-        if timestamps is None:
-            for value in each:
-                made = call(value, context)
-                if made is not None:
-                    add(made, None)
-        else:
-            for value, time in zip(each, timestamps, strict=True):
-                context.time = time
-                made = call(value, context)
-                if made is not None:
-                    add(made, time)
-            context.time = None
-        gathered.emit(emit, self._side_output)
 
-
-class KeyedCoProcessOperator(CoProcessOperator):
+class KeyedCoProcessOperator(CallsTimers, CoProcessOperator):
     """The same with keys: both inputs share the state and the timers of a key."""
 
     def __init__(self, spec: KeyedCoProcessSpec) -> None:
@@ -100,17 +79,8 @@ class KeyedCoProcessOperator(CoProcessOperator):
     def open(self, context: OperatorContext) -> None:
         super().open(context)
         assert self._backend is not None  # noqa: S101  (the spec is for keyed streams)
-        timers = self._timers = KeyedTimers(context.clock, self._backend, USER_TIMERS)
+        timers = KeyedTimers(context.clock, self._backend, USER_TIMERS)
         self._context = _Context(timers, self._backend)
         self._calls = TimerCalls(
             timers, self._backend, self._on_timer, self._context, context.side_output
         )
-
-    def advance(self, watermark: int, emit: Emit) -> None:
-        self._calls.advance(watermark, emit)
-
-    def due_at(self) -> int | None:
-        return self._timers.due_at()
-
-    def run_due(self, now: int, emit: Emit) -> None:
-        self._calls.run_due(now, emit)

@@ -13,9 +13,9 @@ from riverrun.metrics.metric import Counter
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
+from riverrun.runtime.operators.gathered import Gathered
 from riverrun.runtime.operators.join_buffer import JoinBuffer
 from riverrun.runtime.operators.operator import OperatorContext
-from riverrun.runtime.operators.process import Gathered
 from riverrun.state.backend import NO_KEY
 
 _LEFT: Final = 0

@@ -11,9 +11,9 @@ from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import KeyedProcessSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
+from riverrun.runtime.operators.gathered import Gathered, is_tagged
 from riverrun.runtime.operators.operator import OperatorContext
-from riverrun.runtime.operators.process import Gathered, is_tagged
-from riverrun.runtime.operators.timer_calls import TimerCalls
+from riverrun.runtime.operators.timer_calls import CallsTimers, TimerCalls
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
@@ -42,7 +42,7 @@ class _Context(KeyedProcessFunction.OnTimerContext):
         return self._backend.key
 
 
-class KeyedProcessOperator(FunctionOperator):
+class KeyedProcessOperator(CallsTimers, FunctionOperator):
     """Calls ``process_element`` per record, ``on_timer`` per timer, and sorts what they yield."""
 
     def __init__(self, spec: KeyedProcessSpec) -> None:
@@ -55,21 +55,12 @@ class KeyedProcessOperator(FunctionOperator):
         self._key_of = key_callable(context.key_selector)
         self._keyed = context.states.keyed
         super().open(context)
-        self._timers = KeyedTimers(context.clock, self._keyed, USER_TIMERS)
-        self._context = _Context(self._timers, self._keyed)
+        timers = KeyedTimers(context.clock, self._keyed, USER_TIMERS)
+        self._context = _Context(timers, self._keyed)
         self._side_output = context.side_output
         self._calls = TimerCalls(
-            self._timers, self._keyed, self._on_timer, self._context, context.side_output
+            timers, self._keyed, self._on_timer, self._context, context.side_output
         )
-
-    def advance(self, watermark: int, emit: Emit) -> None:
-        self._calls.advance(watermark, emit)
-
-    def due_at(self) -> int | None:
-        return self._timers.due_at()
-
-    def run_due(self, now: int, emit: Emit) -> None:
-        self._calls.run_due(now, emit)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         gathered = Gathered(timed=timestamps is not None)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
-from riverrun.api.output_tag import OutputTag
 from riverrun.api.process_functions import ProcessFunction
 from riverrun.api.timer_service import TimerService
 from riverrun.core.clock import Clock
@@ -14,6 +13,7 @@ from riverrun.graph.specs import ProcessSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
+from riverrun.runtime.operators.gathered import gather
 from riverrun.runtime.operators.operator import OperatorContext
 
 
@@ -75,66 +75,5 @@ class ProcessOperator(FunctionOperator):
         self._clocks.watermark = watermark
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        context, process = self._context, self._process
-        gathered = Gathered(timed=timestamps is not None)
-        add = gathered.add
         each = values if self._backend is None else self._with_keys(values)
-        if timestamps is None:
-            for value in each:
-                made = process(value, context)
-                if made is not None:
-                    add(made, None)
-        else:
-            for value, time in zip(each, timestamps, strict=True):
-                context.time = time
-                made = process(value, context)
-                if made is not None:
-                    add(made, time)
-            context.time = None
-        gathered.emit(emit, self._side_output)
-
-
-Output: TypeAlias = tuple[list[Any], list[int]]
-"""Values and their timestamps."""
-
-
-class Gathered:
-    """What process functions yield over a run, main output and side outputs apart."""
-
-    __slots__ = ("_side", "_timed", "main")
-
-    def __init__(self, *, timed: bool) -> None:
-        self._timed = timed
-        self.main: Output = ([], [])
-        self._side: dict[str, Output] = {}
-
-    def add(self, made: Any, time: int | None) -> None:
-        """Take all that a call made."""
-        values, times = self.main
-        for item in made:
-            if type(item) is tuple and is_tagged(item):
-                self.add_side(item, time)
-                continue
-            values.append(item)
-            if time is not None:
-                times.append(time)
-
-    def add_side(self, item: tuple[OutputTag, Any], time: int | None) -> None:
-        """Take a pair of a tag and a value."""
-        values, times = self._side.setdefault(item[0].tag_id, ([], []))
-        values.append(item[1])
-        if time is not None:
-            times.append(time)
-
-    def emit(self, main: Emit, side_output: Callable[[str], Emit]) -> None:
-        """Send everything on."""
-        for tag, (values, times) in self._side.items():
-            side_output(tag)(values, times if self._timed else None)
-        values, times = self.main
-        if values:
-            main(values, times if self._timed else None)
-
-
-def is_tagged(item: tuple[Any, ...]) -> bool:
-    """Whether a function that yields ``item`` means a side output."""
-    return len(item) == 2 and isinstance(item[0], OutputTag)  # noqa: PLR2004
+        gather(self._process, each, timestamps, self._context).emit(emit, self._side_output)

@@ -7,7 +7,8 @@ from typing import Any, Final, Protocol
 
 from riverrun.api.timer_service import TimeDomain
 from riverrun.runtime.emit import Emit
-from riverrun.runtime.operators.process import Gathered, is_tagged
+from riverrun.runtime.operators.gathered import Gathered, RecordContext, is_tagged
+from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.timer_services import KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 from riverrun.state.timers import TimerQueue
@@ -16,10 +17,9 @@ _LONGEST_RUN: Final = 1024
 """About how many records of timers are sent on together: many may be due at once."""
 
 
-class OnTimerContext(Protocol):
+class OnTimerContext(RecordContext, Protocol):
     """The context that a function gets with a timer; moved from one to the next."""
 
-    time: int | None
     domain: TimeDomain
 
 
@@ -45,6 +45,10 @@ class TimerCalls:
         self._timers.watermark = watermark
         self._context.domain = TimeDomain.EVENT_TIME
         self._call(self._timers.event, watermark, emit, timed=True)
+
+    def due_at(self) -> int | None:
+        """When the wall clock reaches the first timer, if there is one."""
+        return self._timers.due_at()
 
     def run_due(self, now: int, emit: Emit) -> None:
         """The wall clock has reached ``now``: what its timers make has no event time."""
@@ -83,3 +87,18 @@ class TimerCalls:
         context.time = None
         backend.key = NO_KEY
         gathered.emit(emit, self._side_output)
+
+
+class CallsTimers(Operator):
+    """An operator whose function has timers without namespaces: ``open`` sets ``_calls``."""
+
+    _calls: TimerCalls
+
+    def advance(self, watermark: int, emit: Emit) -> None:
+        self._calls.advance(watermark, emit)
+
+    def due_at(self) -> int | None:
+        return self._calls.due_at()
+
+    def run_due(self, now: int, emit: Emit) -> None:
+        self._calls.run_due(now, emit)
