@@ -8,7 +8,6 @@ from typing import Any
 from riverrun.api.resolve import key_callable
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.operator import OperatorContext
-from riverrun.state.backend import NO_KEY
 
 
 class CoFunctionOperator(FunctionOperator):
@@ -25,17 +24,9 @@ class CoFunctionOperator(FunctionOperator):
 
     def _of_first(self, values: list[Any]) -> Iterable[Any]:
         """The values of the first input, each with its key made current, if it has one."""
-        return values if self._key is None else self._keyed(values, self._key)
+        return values if self._key is None else self._with_keys(values)
 
     def _of_second(self, values: list[Any]) -> Iterable[Any]:
         """The values of the second input, each with its key made current, if it has one."""
-        return values if self._second_key is None else self._keyed(values, self._second_key)
-
-    def _keyed(self, values: list[Any], key: Callable[[Any], Any]) -> Iterable[Any]:
-        backend = self._backend
-        assert backend is not None  # noqa: S101  (there where there are keys)
-        for value in values:
-            backend.key = key(value)
-            yield value
-        backend.key = NO_KEY
-        backend.records_passed(len(values))
+        key_of = self._second_key
+        return values if key_of is None else self._with_keys(values, key_of)

@@ -8,6 +8,7 @@ from typing import Any
 from riverrun.graph.specs import CoFlatMapSpec, CoMapSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
+from riverrun.runtime.operators.function_operators import flat_map_run
 
 
 class CoMapOperator(CoFunctionOperator):
@@ -34,10 +35,10 @@ class CoFlatMapOperator(CoFunctionOperator):
         self._flat_map2: Callable[[Any], Any] = spec.fn.flat_map2
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        _flat_map(self._flat_map1, self._of_first(values), timestamps, emit)
+        flat_map_run(self._flat_map1, self._of_first(values), timestamps, emit)
 
     def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        _flat_map(self._flat_map2, self._of_second(values), timestamps, emit)
+        flat_map_run(self._flat_map2, self._of_second(values), timestamps, emit)
 
 
 def _map(
@@ -54,27 +55,5 @@ def _map(
         if made is not None:
             out.append(made)
             times.append(time)
-    if out:
-        emit(out, times)
-
-
-def _flat_map(
-    fn: Callable[[Any], Any], each: Iterable[Any], timestamps: list[int] | None, emit: Emit
-) -> None:
-    out: list[Any] = []
-    times: list[int] | None = None
-    if timestamps is None:
-        for value in each:
-            made = fn(value)
-            if made is not None:
-                out.extend(made)
-    else:
-        times = []
-        for value, time in zip(each, timestamps, strict=True):
-            made = fn(value)
-            if made is not None:
-                before = len(out)
-                out.extend(made)
-                times.extend([time] * (len(out) - before))
     if out:
         emit(out, times)

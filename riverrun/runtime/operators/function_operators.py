@@ -6,7 +6,7 @@ A plain callable has no way to ask for state and is called without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 from typing import Any
 
@@ -61,9 +61,11 @@ class FunctionOperator(Operator):
         if self._function is not None:
             self._function.close()
 
-    def _with_keys(self, values: list[Any]) -> Iterator[Any]:
-        """The values, each with its key made current."""
-        backend, key = self._backend, self._key
+    def _with_keys(
+        self, values: list[Any], key_of: Callable[[Any], Any] | None = None
+    ) -> Iterator[Any]:
+        """The values, each with its key made current: the first input's, or what ``key_of`` gives."""
+        backend, key = self._backend, key_of or self._key
         assert backend is not None and key is not None  # noqa: S101, PT018  (asked by the caller)
         for value in values:
             backend.key = key(value)
@@ -116,22 +118,28 @@ class FlatMapOperator(FunctionOperator):
         self._flat_map = flat_map_callable(spec.fn)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        fn = self._flat_map
         each = values if self._backend is None else self._with_keys(values)
-        out: list[Any] = []
-        times: list[int] | None = None
-        if timestamps is None:
-            for value in each:
-                made = fn(value)
-                if made is not None:
-                    out.extend(made)
-        else:
-            times = []
-            for value, timestamp in zip(each, timestamps, strict=True):
-                made = fn(value)
-                if made is not None:
-                    before = len(out)
-                    out.extend(made)
-                    times.extend([timestamp] * (len(out) - before))
-        if out:
-            emit(out, times)
+        flat_map_run(self._flat_map, each, timestamps, emit)
+
+
+def flat_map_run(
+    fn: Callable[[Any], Any], each: Iterable[Any], timestamps: list[int] | None, emit: Emit
+) -> None:
+    """Send on all that ``fn`` gives for each record, with the record's time."""
+    out: list[Any] = []
+    times: list[int] | None = None
+    if timestamps is None:
+        for value in each:
+            made = fn(value)
+            if made is not None:
+                out.extend(made)
+    else:
+        times = []
+        for value, time in zip(each, timestamps, strict=True):
+            made = fn(value)
+            if made is not None:
+                before = len(out)
+                out.extend(made)
+                times.extend([time] * (len(out) - before))
+    if out:
+        emit(out, times)
