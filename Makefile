@@ -28,11 +28,10 @@ lint: setup ## format, rules, types and the import contracts
 	@$(BIN)/mypy --no-error-summary scripts/setup_env.py
 	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; exit 1; }
 
-test: lint ## lint and types, then every test that is not slow
-	@$(PYTEST) -m "not slow and not soak"
+test: lint test-unit test-spark ## lint and types, then every test that is not slow
 
 test-unit: setup ## the tests without Spark, in parallel
-	@$(PYTEST) -n auto -m "not slow and not soak and not spark"
+	@$(PYTEST) -n 2 -m "not slow and not soak and not spark"
 
 test-spark: setup ## the tests on a local Spark
 	@$(PYTEST) -m "spark and not slow and not soak"
