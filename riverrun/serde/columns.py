@@ -266,10 +266,15 @@ def layout_of(type_info: TypeInformation) -> ColumnLayout | None:
     return ColumnLayout(type_info)
 
 
+def known_layout(type_info: TypeInformation | None) -> ColumnLayout:
+    """The columns of records of a type that was found to map to Arrow when the program was made."""
+    layout = None if type_info is None else layout_of(type_info)
+    assert layout is not None, type_info  # noqa: S101  (found out before)
+    return layout
+
+
 def _run(type_info: TypeInformation, batch: pa.RecordBatch) -> ColumnRun:
-    layout = layout_of(type_info)
-    assert layout is not None  # noqa: S101  (a run of it was pickled)
-    return ColumnRun(layout, batch)
+    return ColumnRun(known_layout(type_info), batch)
 
 
 def _inner(type_info: TypeInformation) -> TypeInformation:

@@ -8,8 +8,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from riverrun.api.column_aggregates import Aggregate
 from riverrun.runtime.columns.accumulator import Accumulator, grown
-from riverrun.serde.columns import ColumnRun, Indices
+from riverrun.runtime.columns.accumulators import accumulators_of
+from riverrun.serde.arrow_columns import Column
+from riverrun.serde.columns import ColumnLayout, ColumnRun, Indices
 
 __all__ = ["Cells"]
 
@@ -29,6 +32,12 @@ class Cells:
         """The key group of each cell."""
         self.dirty = np.zeros(0, np.bool_)
         """Whether a cell was written since its owner saved it."""
+
+    @staticmethod
+    def of(aggregates: Sequence[Aggregate], layout: ColumnLayout, made: Sequence[Column]) -> Cells:
+        """For aggregates of records of ``layout``; ``made`` are the columns of their results."""
+        columns, accumulators = zip(*accumulators_of(aggregates, layout, made), strict=True)
+        return Cells(columns, accumulators)
 
     @property
     def in_use(self) -> int:

@@ -16,7 +16,7 @@ from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.serde.column_views import ColumnMismatch, batch_from, column_array, view_of
-from riverrun.serde.columns import ColumnLayout, ColumnRun, TimeColumn, layout_of, time_array
+from riverrun.serde.columns import ColumnRun, TimeColumn, known_layout, time_array
 
 
 class MapBatchesOperator(FunctionOperator):
@@ -31,8 +31,8 @@ class MapBatchesOperator(FunctionOperator):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        assert context.value_type is not None  # noqa: S101  (declared, or that of the input)
-        self._layout, self._made = _layout(self._spec.input_type), _layout(context.value_type)
+        self._layout = known_layout(self._spec.input_type)
+        self._made = known_layout(context.value_type)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         run = self._layout.run_of(values)
@@ -89,7 +89,7 @@ class FilterBatchesOperator(FunctionOperator):
 
     def open(self, context: OperatorContext) -> None:
         super().open(context)
-        self._layout = _layout(self._spec.input_type)
+        self._layout = known_layout(self._spec.input_type)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         run = self._layout.run_of(values)
@@ -116,9 +116,3 @@ def _applied(fn: BatchFunction | Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _length(columns: dict[str, Any]) -> int | None:
     return next((len(column) for column in columns.values()), None)
-
-
-def _layout(type_info: Any) -> ColumnLayout:
-    layout = layout_of(type_info)
-    assert layout is not None  # noqa: S101  (checked when the program was made)
-    return layout

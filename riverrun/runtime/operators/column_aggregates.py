@@ -17,18 +17,16 @@ from riverrun.core import options
 from riverrun.graph.column_specs import ColumnAggregateSpec
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.columns.accumulator import grown
-from riverrun.runtime.columns.accumulators import accumulators_of
 from riverrun.runtime.columns.cells import Cells
 from riverrun.runtime.columns.keys import KeyColumns
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.operator import Operator, OperatorContext
 from riverrun.serde.column_views import kinds
 from riverrun.serde.columns import (
-    ColumnLayout,
     ColumnRun,
     Indices,
     TimeColumn,
-    layout_of,
+    known_layout,
     time_array,
 )
 from riverrun.state.backend import NO_KEY
@@ -55,16 +53,12 @@ class ColumnAggregateOperator(Operator):
 
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (exists on keyed streams only)
-        assert context.value_type is not None  # noqa: S101  (declared by the stream)
         spec = self._spec
-        self._layout, self._made = _layout(spec.input_type), _layout(context.value_type)
+        self._layout, self._made = known_layout(spec.input_type), known_layout(context.value_type)
         shown = len(self._made.names) - len(spec.aggregates)
         self._keys = KeyColumns(context.key_selector, self._layout, self._made.columns[:shown])
         made = self._made.columns[shown : len(self._made.names)]
-        columns, accumulators = zip(
-            *accumulators_of(spec.aggregates, self._layout, made), strict=True
-        )
-        self._cells = Cells(columns, accumulators)
+        self._cells = Cells.of(spec.aggregates, self._layout, made)
         self._backend = context.states.keyed
         self._state = cast("ValueState[Any]", self._backend.state(ValueStateDescriptor(STATE)))
         self._on_disk = options.STATE_BACKEND.get(context.config) == "rocksdb"
@@ -180,9 +174,3 @@ class ColumnAggregateOperator(Operator):
     def _run(self, arrays: list[pa.Array]) -> ColumnRun:
         arrays.append(kinds(len(arrays[0])))
         return ColumnRun(self._made, pa.RecordBatch.from_arrays(arrays, schema=self._made.schema))
-
-
-def _layout(type_info: Any) -> ColumnLayout:
-    layout = layout_of(type_info)
-    assert layout is not None  # noqa: S101  (checked when the program was made)
-    return layout

@@ -25,7 +25,6 @@ from riverrun.core.short_repr import short_repr
 from riverrun.graph.column_specs import ColumnWindowSpec
 from riverrun.graph.key_groups import group_range
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
-from riverrun.runtime.columns.accumulators import accumulators_of
 from riverrun.runtime.columns.cells import Cells
 from riverrun.runtime.columns.keys import KeyColumns
 from riverrun.runtime.columns.slices import SliceStore
@@ -36,11 +35,10 @@ from riverrun.runtime.slices import Slicing
 from riverrun.serde.column_groups import Groups, index_of
 from riverrun.serde.column_views import kinds
 from riverrun.serde.columns import (
-    ColumnLayout,
     ColumnRun,
     Indices,
     TimeColumn,
-    layout_of,
+    known_layout,
     time_array,
 )
 
@@ -79,17 +77,13 @@ class ColumnWindowOperator(Operator):
         assert context.key_selector is not None  # noqa: S101  (the stream has keys, or one key for all)
         spec = self._spec
         self._name, self._clock = context.name, context.clock
-        self._layout = _layout(spec.input_type)
-        assert context.value_type is not None  # noqa: S101  (declared by the stream)
-        self._made = _layout(context.value_type)
+        self._layout = known_layout(spec.input_type)
+        self._made = known_layout(context.value_type)
         shown = len(self._made.names) - _BOUNDS - len(spec.aggregates)
         selector = context.key_selector if spec.keyed else ColumnKey(()).get_key
         self._keys = KeyColumns(selector, self._layout, self._made.columns[:shown])
         made = self._made.columns[shown + _BOUNDS : len(self._made.names)]
-        columns, accumulators = zip(
-            *accumulators_of(spec.aggregates, self._layout, made), strict=True
-        )
-        self._cells = Cells(columns, accumulators)
+        self._cells = Cells.of(spec.aggregates, self._layout, made)
         most = max(1, context.runtime.get_max_number_of_parallel_subtasks())
         first, last = group_range(context.subtask, context.parallelism, most)
         self._groups = range(first, last + 1)
@@ -356,9 +350,3 @@ class _Due(NamedTuple):
     starts: list[int]
     cells: list[int]
     groups: list[int]
-
-
-def _layout(type_info: Any) -> ColumnLayout:
-    layout = layout_of(type_info)
-    assert layout is not None  # noqa: S101  (checked when the program was made)
-    return layout
