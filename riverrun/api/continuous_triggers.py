@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar, TypeVar, cast
 
 from riverrun.api.functions import ReduceFunction
@@ -35,13 +36,58 @@ class _Continuous(QuietTrigger[T, TimeWindow]):
     def can_merge(self) -> bool:
         return True
 
+    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
+        del window
+        ctx.merge_partitioned_state(self.state_desc)
+        fire_at = self._next_fire(ctx).get()
+        if fire_at is not None:
+            self._set_timer(fire_at, ctx)
+
+    def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
+        del window
+        state = self._next_fire(ctx)
+        fire_at = state.get()
+        if fire_at is not None:
+            self._delete_timer(fire_at, ctx)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self,
+        time: int,
+        window: TimeWindow,
+        ctx: Trigger.TriggerContext,
+        fire_timestamp_state: ReducingState[int],
+    ) -> None:
+        """Fire one interval after ``time``, or at the window's end if that is earlier."""
+        fire_at = min(time + self.interval, window.max_timestamp())
+        fire_timestamp_state.add(fire_at)
+        self._set_timer(fire_at, ctx)
+
+    def _begin(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
+        """A record came at ``time``: fire at the next multiple of the interval, if no firing is due."""
+        state = self._next_fire(ctx)
+        if state.get() is None:
+            self.register_next_fire_timestamp(time - time % self.interval, window, ctx, state)
+
+    def _on_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """A timer of ``time`` is due, which may be that of the next firing."""
+        state = self._next_fire(ctx)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
     def _next_fire(self, ctx: Trigger.TriggerContext) -> ReducingState[int]:
         return cast("ReducingState[int]", ctx.get_partitioned_state(self.state_desc))
 
-    def _schedule(self, time: int, window: TimeWindow, state: ReducingState[int]) -> int:
-        fire_at = min(time + self.interval, window.max_timestamp())
-        state.add(fire_at)
-        return fire_at
+    @abstractmethod
+    def _set_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Set a timer of the trigger's clock."""
+
+    @abstractmethod
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Delete a timer of the trigger's clock."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.interval})"
@@ -62,10 +108,7 @@ class ContinuousEventTimeTrigger(_Continuous[T]):
         if window.max_timestamp() <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(window.max_timestamp())
-        state = self._next_fire(ctx)
-        if state.get() is None:
-            begin = timestamp - timestamp % self.interval
-            self.register_next_fire_timestamp(begin, window, ctx, state)
+        self._begin(timestamp, window, ctx)
         return TriggerResult.CONTINUE
 
     def on_event_time(
@@ -73,37 +116,17 @@ class ContinuousEventTimeTrigger(_Continuous[T]):
     ) -> TriggerResult:
         if time == window.max_timestamp():
             return TriggerResult.FIRE
-        state = self._next_fire(ctx)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
-
-    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        del window
-        ctx.merge_partitioned_state(self.state_desc)
-        fire_at = self._next_fire(ctx).get()
-        if fire_at is not None:
-            ctx.register_event_time_timer(fire_at)
+        return self._on_time(time, window, ctx)
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
         ctx.delete_event_time_timer(window.max_timestamp())
-        state = self._next_fire(ctx)
-        fire_at = state.get()
-        if fire_at is not None:
-            ctx.delete_event_time_timer(fire_at)
-            state.clear()
+        super().clear(window, ctx)
 
-    def register_next_fire_timestamp(
-        self,
-        time: int,
-        window: TimeWindow,
-        ctx: Trigger.TriggerContext,
-        fire_timestamp_state: ReducingState[int],
-    ) -> None:
-        """Fire one interval after ``time``, or at the window's end if that is earlier."""
-        ctx.register_event_time_timer(self._schedule(time, window, fire_timestamp_state))
+    def _set_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_event_time_timer(time)
+
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(time)
 
 
 class ContinuousProcessingTimeTrigger(_Continuous[T]):
@@ -118,43 +141,16 @@ class ContinuousProcessingTimeTrigger(_Continuous[T]):
         self, element: T, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         del element, timestamp
-        state = self._next_fire(ctx)
-        if state.get() is None:
-            now = ctx.get_current_processing_time()
-            self.register_next_fire_timestamp(now - now % self.interval, window, ctx, state)
+        self._begin(ctx.get_current_processing_time(), window, ctx)
         return TriggerResult.CONTINUE
 
     def on_processing_time(
         self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        state = self._next_fire(ctx)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._on_time(time, window, ctx)
 
-    def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        del window
-        ctx.merge_partitioned_state(self.state_desc)
-        fire_at = self._next_fire(ctx).get()
-        if fire_at is not None:
-            ctx.register_processing_time_timer(fire_at)
+    def _set_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_processing_time_timer(time)
 
-    def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        del window
-        state = self._next_fire(ctx)
-        fire_at = state.get()
-        if fire_at is not None:
-            ctx.delete_processing_time_timer(fire_at)
-            state.clear()
-
-    def register_next_fire_timestamp(
-        self,
-        time: int,
-        window: TimeWindow,
-        ctx: Trigger.TriggerContext,
-        fire_timestamp_state: ReducingState[int],
-    ) -> None:
-        """Fire one interval after ``time``, or at the window's end if that is earlier."""
-        ctx.register_processing_time_timer(self._schedule(time, window, fire_timestamp_state))
+    def _delete_timer(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_processing_time_timer(time)
