@@ -289,14 +289,14 @@ class TestPyFlink:
         )
 
         assert sorted(completed.stdout.splitlines()) == [
-            "('BE', 2)",
-            "('IS', 1)",
-            "('NOT', 1)",
-            "('OR', 1)",
-            "('QUESTION', 1)",
-            "('THAT', 1)",
-            "('THE', 1)",
-            "('TO', 2)",
+            "(BE,2)",
+            "(IS,1)",
+            "(NOT,1)",
+            "(OR,1)",
+            "(QUESTION,1)",
+            "(THAT,1)",
+            "(THE,1)",
+            "(TO,2)",
         ]
         assert "jars are not used" in completed.stderr
 
