@@ -26,7 +26,7 @@ _MOST_ROWS: Final = 65_536
 """Of a row group."""
 _MOST_BYTES: Final = 32 << 20
 """Of a row group, before compression."""
-_STEP_ROWS: Final = 8192
+_STEP_ROWS: Final = 2048
 _FEWEST: Final = 16
 _STEP_BYTES: Final = 4 << 20
 """What is made columns at a time; fewer rows where they are long."""

@@ -30,27 +30,24 @@ def row_blocks(database: Database, rows: RowFormat, groups: range) -> Iterator[S
 
 def _entries(database: Database, rows: RowFormat, group: int) -> Iterator[list[tuple[Any, Any]]]:
     """Addresses with their stored values, in blocks; one with a part of a large map stands alone."""
-    block: list[tuple[Any, Any]] = []
     scan = database.scan(state_prefix(group, rows.number))
-    if rows.is_timers:
-        while block := [(rows.row(*row).address, True) for row in islice(scan, _BLOCK)]:
-            yield block
+    if not rows.is_list and not rows.is_map:
+        while found := list(islice(scan, _BLOCK)):
+            yield list(zip(*rows.singles(found), strict=True))
         return
+    block: list[tuple[Any, Any]] = []
     for _, same in groupby(scan, key=lambda row: address_prefix(row[0])):
-        found = (rows.row(*row) for row in same)
+        pieces = (rows.row(*row) for row in same)
         if rows.is_list:
-            pieces = list(found)
-            elements = [item for row in pieces for item in rows.elements_of(row.payload)]
-            block.append((pieces[0].address, elements))
-        elif rows.is_map:
-            for part in _map_parts(rows, found):
+            listed = list(pieces)
+            elements = [item for row in listed for item in rows.elements_of(row.payload)]
+            block.append((listed[0].address, elements))
+        else:
+            for part in _map_parts(rows, pieces):
                 if len(part[1]) < _BLOCK:
                     block.append(part)
                 else:
                     yield [part]
-        else:
-            row = next(found)
-            block.append((row.address, rows.stored_of(row.payload)))
         if len(block) >= _BLOCK:
             yield block
             block = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from riverrun.protocol.snapshots import KeyedSnapshot
+from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
 from riverrun.state.backend import BackendSettings
 from riverrun.state.hashmap.reader import raw_sections
 from riverrun.state.hashmap.snapshot_file import RawSection
@@ -30,7 +30,7 @@ from riverrun.state.rocksdb.reader import (
     near_timers,
     rows_of,
 )
-from riverrun.state.rocksdb.rows import RowFormat, group_prefix, renumbered, state_number
+from riverrun.state.rocksdb.rows import Place, RowFormat, group_prefix, renumbered, state_number
 from riverrun.state.rocksdb.store import Store
 from riverrun.state.schema import schema_from
 from riverrun.storage.snapshot_files import SavedFiles
@@ -45,6 +45,7 @@ class Restore:
         self._store = store
         self._files = files
         self.catalog = Catalog()
+        self._last: RowFormat | None = None
         self.base: KeyedSnapshot | None = None
         """The snapshot whose files the database began with."""
         self.timers: dict[str, list[RawSection]] = {}
@@ -112,23 +113,30 @@ class Restore:
                 self._store.put(renumbered(row_key, number), row_value)
 
     def _take(self, block: StateBlock) -> None:
-        settings = self._settings
-        rows = RowFormat(
-            schema_from(block.meta),
-            self.catalog.number_of(block.meta),
-            settings.max_parallelism,
-            settings.operator,
-        )
+        rows = self._format(block.meta)
         addresses: Sequence[Any] = block.keys
         if block.namespaces is not None:
             addresses = list(zip(block.keys, block.namespaces, strict=True))
-        for address, stored in zip(addresses, block.values, strict=True):
-            put_entry(self._store, rows, address, stored)
+        places = rows.places_in(block.group, addresses)
+        if rows.is_map or rows.is_list or rows.is_timers:
+            for place, stored in zip(places, block.values, strict=True):
+                _put(self._store, rows, place, stored)
+            return
+        for place, row_value in zip(places, rows.values(places, block.values), strict=True):
+            self._store.put(place.prefix, row_value)
+
+    def _format(self, meta: StateMeta) -> RowFormat:
+        """How rows of the state are written; that of the last block, mostly."""
+        if self._last is None or self._last.schema.meta is not meta:
+            number, settings = self.catalog.number_of(meta), self._settings
+            self._last = RowFormat(
+                schema_from(meta), number, settings.max_parallelism, settings.operator
+            )
+        return self._last
 
 
-def put_entry(store: Store, rows: RowFormat, address: Any, stored: Any) -> None:
+def _put(store: Store, rows: RowFormat, place: Place, stored: Any) -> None:
     """Write the rows of one entry in the form of ``riverrun.state.interchange``."""
-    place = rows.place(address)
     if rows.is_map:
         for map_key, value in stored.items():
             store.put(*rows.map_value(place, map_key, value))

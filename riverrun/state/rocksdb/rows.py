@@ -137,6 +137,10 @@ class RowFormat:
         groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).tolist()
         return map(self._place, groups, addresses)
 
+    def places_in(self, group: int, addresses: Sequence[Any]) -> list[Place]:
+        """The same for addresses whose key group is known."""
+        return [self._place(group, address) for address in addresses]
+
     def _place(self, group: int, address: Any) -> Place:
         if not self._namespaced:
             data, exact = encode(address)
@@ -247,6 +251,26 @@ class RowFormat:
         if not self._ttl:
             return self._values.decode(payload)
         return self._values.decode(payload[_TIME.size :]), _TIME.unpack_from(payload)[0]
+
+    def singles(self, rows: Sequence[tuple[bytes, bytes]]) -> tuple[list[Any], Sequence[Any]]:
+        """Addresses and stored values of many rows of a state that is neither map nor list."""
+        addresses: list[Any] = []
+        payloads: list[bytes] = []
+        for row_key, row_value in rows:
+            if row_value[0] == 0 and not self._namespaced:  # as nearly all rows are
+                addresses.append(decode(row_key[_PLACE.size : -len(_NO_NAMESPACE)]))
+                payloads.append(row_value[1:])
+            else:
+                row = self.row(row_key, row_value)
+                addresses.append(row.address)
+                payloads.append(row.payload)
+        if self.is_timers:
+            return addresses, [True] * len(addresses)
+        if not self._ttl:
+            return addresses, self._values.decode_each(payloads)
+        values = self._values.decode_each([payload[_TIME.size :] for payload in payloads])
+        times = [_TIME.unpack_from(payload)[0] for payload in payloads]
+        return addresses, list(zip(values, times, strict=True))
 
     def elements_of(self, payload: bytes) -> list[Any]:
         """The elements of the payload of a list's piece."""
