@@ -29,6 +29,11 @@ LATE = OutputTag("late")
 IN_TIME = records(48, "in time")
 IN_ORDER = records(40, "in order", disorder=0)
 ALL_OVER = records(48, "all over", disorder=60)
+SETTLED = [
+    *(Record(f"k{number}", number, number // 2, 400 + number) for number in range(30)),
+    *(Record("ab"[each.number % 2], 30 + each.number, 20 + each.time, 5) for each in IN_ORDER),
+]
+"""Many keys at first, whose sessions and timers stay, and then few: little changes between checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,11 @@ class Simulated:
 
     build: Build
     expected: Counter[Any]
-    runs: int = 12
+    runs: int = 8
     repeatable: bool = False
     """Whether records that count twice give more results and change none: it may run at-least-once."""
+    incremental: tuple[bool, ...] = (False, True)
+    """How checkpoints may be taken."""
 
 
 class TimeOf(TimestampAssigner):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,7 +32,9 @@ def run(program: Simulated, seeds: range) -> None:
             # Every other run is compared with this one, by the simulator.
             assert found == expected, f"missing {expected - found}, too many {found - expected}"
 
-    variety = ANY_MODE if program.repeatable else EXACTLY_ONCE
+    variety = replace(
+        ANY_MODE if program.repeatable else EXACTLY_ONCE, incremental=program.incremental
+    )
     simulate(program.build, seeds=seeds, variety=variety, check=check)
     assert undisturbed[0]
 

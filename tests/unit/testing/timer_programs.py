@@ -42,6 +42,7 @@ from tests.unit.testing.event_time_streams import (
     ALL_OVER,
     IN_TIME,
     LATE,
+    SETTLED,
     Each,
     EachOnce,
     Numbers,
@@ -159,6 +160,33 @@ class InBursts(KeyedProcessFunction):
 def in_bursts(env: StreamExecutionEnvironment) -> DataStream:
     made = stream(env).key_by(key_of).process(InBursts())
     return made.union(made.get_side_output(ODD))
+
+
+class Later(KeyedProcessFunction):
+    """Each record again when its gap is over."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.held = runtime_context.get_map_state(MapStateDescriptor("held"))
+
+    def process_element(self, value: Record, ctx: KeyedProcessFunction.Context) -> None:
+        due = value.time + value.gap
+        self.held.put(due, sorted([*(self.held.get(due) or []), value.number]))
+        ctx.timer_service().register_event_time_timer(due)
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
+        yield ctx.get_current_key(), timestamp, tuple(self.held.get(timestamp) or ())
+        self.held.remove(timestamp)
+
+
+def settled_timers(env: StreamExecutionEnvironment) -> DataStream:
+    return stream(env, SETTLED).key_by(key_of).process(Later())
+
+
+def later() -> Counter[Any]:
+    found: dict[tuple[str, int], list[int]] = {}
+    for record in SETTLED:
+        found.setdefault((record.key, record.time + record.gap), []).append(record.number)
+    return Counter((key, due, tuple(sorted(of))) for (key, due), of in found.items())
 
 
 def reinterpreted(env: StreamExecutionEnvironment) -> DataStream:
@@ -376,12 +404,13 @@ PROGRAMS: dict[str, Simulated] = {
     "sorted by timers": Simulated(sorted_by_timers, in_sorted_order()),
     "deleted timers": Simulated(deleted_timers, quiet_times()),
     "in bursts": Simulated(in_bursts, once(IN_TIME), repeatable=True),
+    "settled, timers": Simulated(settled_timers, later(), incremental=(True,)),
     "reinterpreted": Simulated(reinterpreted, fourths()),
     "asked": Simulated(asked, each_of(Shape("tumbling")), repeatable=True),
     "punctuated": Simulated(punctuated, each_of(Shape("sliding", 12, 4)), repeatable=True),
     "aligned": Simulated(aligned, sets_of(Shape("tumbling"))),
     "timed later": Simulated(timed_later, once(IN_TIME), repeatable=True),
-    "tumbling, late": Simulated(tumbling_late, once(ALL_OVER), 16, repeatable=True),
+    "tumbling, late": Simulated(tumbling_late, once(ALL_OVER), repeatable=True),
     "sessions, late": Simulated(sessions_late, once(ALL_OVER), repeatable=True),
     "continuous, late": Simulated(continuous_late, once(ALL_OVER), repeatable=True),
     "impatient": Simulated(impatient, once(ALL_OVER), repeatable=True),

@@ -28,6 +28,7 @@ from tests.oracles.windows import FOREVER, Record, Shape, count_windows, final_w
 from tests.unit.testing.event_time_streams import (
     IN_ORDER,
     IN_TIME,
+    SETTLED,
     Each,
     Numbers,
     Simulated,
@@ -200,6 +201,29 @@ def column_lists() -> Counter[Any]:
     return Counter((key, *window, len(n), tuple(sorted(n))) for key, window, n in windows)
 
 
+# Most windows stay as they are for long: incremental checkpoints hold what changes
+
+
+def settled_tumbling(env: StreamExecutionEnvironment) -> DataStream:
+    windows = stream(env, SETTLED).key_by(key_of).window(TumblingEventTimeWindows.of(10))
+    return windows.allowed_lateness(1000).aggregate(Numbers(), Together())
+
+
+def settled_sliding(env: StreamExecutionEnvironment) -> DataStream:
+    windows = stream(env, SETTLED).key_by(key_of).window(SlidingEventTimeWindows.of(12, 4))
+    return windows.allowed_lateness(1000).aggregate(Numbers(), Together())
+
+
+def settled_sessions(env: StreamExecutionEnvironment) -> DataStream:
+    sessions = EventTimeSessionWindows.with_dynamic_gap(lambda record: record.gap)
+    return stream(env, SETTLED).key_by(key_of).window(sessions).aggregate(Numbers(), Together())
+
+
+def settled_lists(env: StreamExecutionEnvironment) -> DataStream:
+    sessions = EventTimeSessionWindows.with_dynamic_gap(lambda record: record.gap)
+    return stream(env, SETTLED).key_by(key_of).window(sessions).process(Each())
+
+
 # Nothing is late, and a key's records come in one order
 
 
@@ -289,7 +313,7 @@ def newest(limit: int) -> Callable[[list[Record]], list[Record]]:
 
 
 PROGRAMS: dict[str, Simulated] = {
-    "tumbling, listed": Simulated(tumbling_listed, each_of(Shape("tumbling")), 16, repeatable=True),
+    "tumbling, listed": Simulated(tumbling_listed, each_of(Shape("tumbling")), repeatable=True),
     "tumbling, folded": Simulated(tumbling_folded, sets_of(Shape("tumbling", 7, 7, -3))),
     "sliding, listed": Simulated(
         sliding_listed, each_of(Shape("sliding", 10, 4, 1)), repeatable=True
@@ -305,6 +329,18 @@ PROGRAMS: dict[str, Simulated] = {
     "windows of windows": Simulated(cascade, cascaded()),
     "columns": Simulated(in_columns, column_rows()),
     "sliding columns": Simulated(in_sliding_columns, column_lists()),
+    "settled, tumbling": Simulated(
+        settled_tumbling, sets_of(Shape("tumbling"), SETTLED), incremental=(True,)
+    ),
+    "settled, sliding": Simulated(
+        settled_sliding, sets_of(Shape("sliding", 12, 4), SETTLED), incremental=(True,)
+    ),
+    "settled, sessions": Simulated(
+        settled_sessions, sets_of(Shape("session", 0), SETTLED), incremental=(True,)
+    ),
+    "settled, lists": Simulated(
+        settled_lists, each_of(Shape("session", 0), SETTLED), incremental=(True,)
+    ),
     "by count": Simulated(by_count, counted(3, 3)),
     "by sliding count": Simulated(by_sliding_count, counted(4, 2)),
     "last three": Simulated(last_three, kept(Shape("tumbling", 30, 30), lambda found: found[-3:])),
