@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from riverrun.api.state import State, StateDescriptor, ValueState
 from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
 from riverrun.state.backend import (
@@ -20,7 +18,7 @@ from riverrun.state.backend import (
     KeyedStateBackend,
     StateRefused,
 )
-from riverrun.state.hashmap.frozen import NAME, FrozenHashMap, SnapshotFacts
+from riverrun.state.hashmap.frozen import NAME, FrozenHashMap
 from riverrun.state.hashmap.history import History
 from riverrun.state.hashmap.reader import encoded_blocks, entries_in, raw_sections, replay
 from riverrun.state.hashmap.snapshot_file import RawSection
@@ -29,6 +27,7 @@ from riverrun.state.hashmap.table import FrozenTable, Place, Table
 from riverrun.state.hashmap.timers import FrozenTimers, HashMapTimerQueue
 from riverrun.state.interchange import iterate
 from riverrun.state.migration import plan_migration
+from riverrun.state.same_groups import require_same_groups
 from riverrun.state.schema import StateSchema, schema_from, schema_of
 from riverrun.state.serializers import EntrySerializer
 from riverrun.state.timers import timers_schema
@@ -124,8 +123,8 @@ class HashMapBackend(KeyedStateBackend):
         self, snapshots: Sequence[KeyedSnapshot], files: SavedFiles, *, owned: bool
     ) -> None:
         for snapshot in snapshots:
+            require_same_groups(snapshot, self._settings)
             if snapshot.backend == NAME:
-                self._require_same_groups(snapshot)
                 sections = raw_sections(snapshot, files, self._groups)
             else:
                 sections = encoded_blocks(
@@ -250,16 +249,6 @@ class HashMapBackend(KeyedStateBackend):
             raise StateRefused(
                 f"operator {self._settings.operator!r}: state {known.meta.name!r} was asked for twice, as "
                 f"{_described(known)} and as {_described(asked)}; use one descriptor, or two names"
-            )
-
-    def _require_same_groups(self, snapshot: KeyedSnapshot) -> None:
-        facts = msgspec.msgpack.decode(snapshot.meta, type=SnapshotFacts)
-        if facts.max_parallelism != self._settings.max_parallelism:
-            raise StateRefused(
-                f"operator {self._settings.operator!r}: its state was written with max parallelism "
-                f"{facts.max_parallelism} and is restored with {self._settings.max_parallelism}; keys "
-                f"would be looked for in other key groups, so set max parallelism to "
-                f"{facts.max_parallelism}"
             )
 
 

@@ -27,9 +27,12 @@ _MOST_ROWS: Final = 65_536
 _MOST_BYTES: Final = 32 << 20
 """Of a row group, before compression."""
 _STEP_ROWS: Final = 2048
-_FEWEST: Final = 16
+"""What is made columns at a time."""
 _STEP_BYTES: Final = 4 << 20
-"""What is made columns at a time; fewer rows where they are long."""
+"""The same where rows are long; then at least ``_FEWEST``, and the first time, before their length is
+known, ``_FIRST``."""
+_FEWEST: Final = 16
+_FIRST: Final = 128
 
 
 class TableFile(AbstractContextManager["TableFile"]):
@@ -45,7 +48,7 @@ class TableFile(AbstractContextManager["TableFile"]):
         self._columns: StateColumns | None = None
         self._writer: pq.ParquetWriter | None = None
         self._waiting: Rows = {}
-        self._step = _STEP_ROWS
+        self._step = _FIRST
         self._batches: list[pa.RecordBatch] = []
         self._held_rows = 0
         self._held_bytes = 0

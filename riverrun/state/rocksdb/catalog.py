@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
-from riverrun.state.backend import StateRefused
 from riverrun.state.rocksdb.rows import LAYOUT_VERSION
 from riverrun.storage.storage import FileCorrupt
 
@@ -90,14 +89,3 @@ def facts_of(snapshot: KeyedSnapshot) -> SnapshotFacts:
 def catalog_of(snapshot: KeyedSnapshot) -> Catalog:
     """The catalog of the database in a snapshot."""
     return Catalog(dict(zip(facts_of(snapshot).numbers, snapshot.states, strict=True)))
-
-
-def require_same_groups(snapshot: KeyedSnapshot, max_parallelism: int, operator: str) -> None:
-    """Refuse a snapshot whose keys are in other key groups than they would be now."""
-    found = facts_of(snapshot).max_parallelism
-    if found != max_parallelism:
-        raise StateRefused(
-            f"operator {operator!r}: its state was written with max parallelism {found} and is restored "
-            f"with {max_parallelism}; keys would be looked for in other key groups, so set max "
-            f"parallelism to {found}"
-        )

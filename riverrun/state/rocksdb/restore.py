@@ -21,7 +21,6 @@ from riverrun.state.rocksdb.catalog import (
     Catalog,
     catalog_of,
     facts_of,
-    require_same_groups,
 )
 from riverrun.state.rocksdb.reader import (
     fetch_database,
@@ -32,6 +31,7 @@ from riverrun.state.rocksdb.reader import (
 )
 from riverrun.state.rocksdb.rows import Place, RowFormat, group_prefix, renumbered, state_number
 from riverrun.state.rocksdb.store import Store
+from riverrun.state.same_groups import require_same_groups
 from riverrun.state.schema import schema_from
 from riverrun.storage.snapshot_files import SavedFiles
 
@@ -53,10 +53,19 @@ class Restore:
 
     def run(self, snapshots: Sequence[KeyedSnapshot]) -> None:
         """Take over the key groups of the settings out of ``snapshots``."""
-        settings = self._settings
-        own = [snapshot for snapshot in snapshots if snapshot.backend == NAME]
+        for snapshot in snapshots:
+            require_same_groups(snapshot, self._settings)
+        self._begin([snapshot for snapshot in snapshots if snapshot.backend == NAME])
+        for snapshot in snapshots:
+            if snapshot.backend != NAME:
+                for block in iterate(snapshot, self._files, self._groups):
+                    self._take(block)
+        self._store.commit()
+
+    def _begin(self, own: Sequence[KeyedSnapshot]) -> None:
+        """Take over snapshots of this backend."""
         for snapshot in own:
-            require_same_groups(snapshot, settings.max_parallelism, settings.operator)
+            facts_of(snapshot)  # refuses what a later release wrote
             self._keep_timers(snapshot)
         rows = [snapshot for snapshot in own if rows_of(snapshot) and self._wanted(snapshot)]
         self.base = max(rows, key=lambda snapshot: snapshot.full_bytes, default=None)
@@ -69,11 +78,6 @@ class Restore:
                 self.catalog.number_of(meta)
             if snapshot in rows:
                 self._copy(snapshot)
-        for snapshot in snapshots:
-            if snapshot.backend != NAME:
-                for block in iterate(snapshot, self._files, self._groups):
-                    self._take(block)
-        self._store.commit()
 
     def _wanted(self, snapshot: KeyedSnapshot) -> range:
         first = max(snapshot.first_group, self._settings.first_group)
