@@ -8,6 +8,15 @@ No I/O, no threads, no clock. A checkpoint's way:
 Files are deleted only by decision, and only when no checkpoint on its way or kept refers to them. After
 the end of an attempt none of its checkpoints completes: the next attempt goes on from ``latest``, and
 what begins from there must not be overtaken.
+
+A savepoint goes the same way beside the checkpoints, and stands for itself: it begins when it is asked for,
+whatever else is on its way, its files are its own, nobody goes on from it by himself, and neither its
+success nor its failure says anything about the job's checkpoints. Tasks hear of its end only when the job
+stops with it:
+
+    asked to stop    no checkpoint begins any more
+    complete         the tasks are told, and end; no attempt follows
+    given up         the job goes on; if its streams were ended before, from its latest checkpoint
 """
 
 from __future__ import annotations
@@ -22,6 +31,7 @@ from riverrun.checkpoint.failure import CheckpointFailure, FailureCount
 from riverrun.checkpoint.pending import PendingCheckpoint
 from riverrun.checkpoint.plan import CheckpointPlan
 from riverrun.checkpoint.retention import Retention, survives
+from riverrun.checkpoint.savepoints import SavepointLog, WantedSavepoint
 from riverrun.checkpoint.schedule import Schedule
 from riverrun.checkpoint.settings import CheckpointSettings
 from riverrun.checkpoint.shared_files import SharedFiles
@@ -29,7 +39,7 @@ from riverrun.checkpoint.statistics import CheckpointingStatistics, RestoredChec
 from riverrun.checkpoint.statistics_tracker import StatisticsTracker
 from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import JobStatus
-from riverrun.protocol.barriers import BarrierMode
+from riverrun.protocol.barriers import BarrierMode, BarrierOptions, SavepointOrder
 
 
 class CheckpointCoordinator:
@@ -41,6 +51,7 @@ class CheckpointCoordinator:
         shared: counts the files; empty.
         next_id: number of the first checkpoint; larger than any that was begun before.
         retained: complete checkpoints that belong to the job already.
+        borrowed: files that checkpoints may refer to and that are not the job's to delete.
     """
 
     def __init__(
@@ -50,11 +61,12 @@ class CheckpointCoordinator:
         shared: SharedFiles,
         next_id: int,
         retained: Sequence[CompletedCheckpoint] = (),
+        borrowed: Sequence[str] = (),
     ) -> None:
         self._settings = settings
         self._plan = plan
         self._next_id = next_id
-        self._retention = Retention(settings.retained, shared, retained)
+        self._retention = Retention(settings.retained, shared, retained, borrowed)
         self._attempt = Attempt(plan)
         self._schedule = Schedule(settings)
         self._failures = FailureCount(settings.tolerable_failures)
@@ -63,6 +75,11 @@ class CheckpointCoordinator:
         self._abandoned: set[int] = set()
         """Given up while `_metadata` was being written: their files wait for the outcome."""
         self._requests: list[int] = []
+        self._savepoints = SavepointLog()
+        self._wanted: list[WantedSavepoint] = []
+        self._stopping = False
+        """Whether a savepoint to stop with is wanted or on its way."""
+        self._stopped_with: str | None = None
         self._decided: list[ev.CoordinatorDecision] = []
 
     @property
@@ -90,6 +107,16 @@ class CheckpointCoordinator:
         return bool(self._abandoned) or any(
             each.is_being_written for each in self._pending.values()
         )
+
+    @property
+    def stopped_with(self) -> str | None:
+        """`_metadata` of the savepoint that the job stopped with: no attempt may follow."""
+        return self._stopped_with
+
+    @property
+    def left_over_savepoints(self) -> tuple[str, ...]:
+        """Folders of savepoints that were given up; once no task writes any more they can be cleared."""
+        return self._savepoints.left_over
 
     @property
     def statistics(self) -> CheckpointingStatistics:
@@ -120,9 +147,16 @@ class CheckpointCoordinator:
         files = tuple(
             path
             for completed in self._retention.take_all()
+            # A job that failed may never have begun: what it was given is left for the next try.
+            if status is not JobStatus.FAILED or self._is_own(completed)
             for path in self._discard(completed).locations
         )
         return ev.DeleteFiles(files) if files else None
+
+    def _is_own(self, completed: CompletedCheckpoint) -> bool:
+        """Whether this job took the checkpoint, and did not claim it."""
+        metadata = completed.metadata
+        return metadata.job == self._plan.job and not metadata.savepoint
 
     def _note(self, event: ev.CoordinatorEvent, now: float) -> None:  # noqa: C901, PLR0912  (one case for each fact)
         match event:
@@ -152,6 +186,8 @@ class CheckpointCoordinator:
                 self._metadata_failed(event, now)
             case ev.CheckpointRequested(request):
                 self._request(request)
+            case ev.SavepointRequested(request, order):
+                self._request_savepoint(request, order)
             case ev.TimePassed():
                 pass
             case _:
@@ -168,18 +204,19 @@ class CheckpointCoordinator:
     def _end_attempt(self, reason: str, now: float) -> None:
         for pending in list(self._pending.values()):
             self._give_up(pending, CheckpointFailure.ATTEMPT_ENDED, reason, now)
-        for request in self._requests:
+        for request in (*self._requests, *(each.request for each in self._wanted)):
             self._decided.append(ev.AnswerRequest(request, None, None, reason))
-        self._requests = []
+        self._requests, self._wanted, self._stopping = [], [], False
         self._attempt = Attempt(self._plan)
         self._schedule.stop()
 
     def _acknowledge(self, event: ev.Acknowledged, now: float) -> None:
         pending = self._pending.get(event.checkpoint)
         if pending is None or not pending.awaits(event.task):
-            self._delete(self._retention.unwanted(event.checkpoint, event.snapshot))
+            self._turn_down(event, pending)
             return
-        gone = self._retention.hold(pending.id, event.snapshot)
+        # The files of a savepoint are in its own folder, and go with that.
+        gone = [] if pending.savepoint else self._retention.hold(pending.id, event.snapshot)
         pending.acknowledge(event.task, event.snapshot)
         self._statistics.acknowledged(pending.id, event.task, event.times, now)
         if gone:
@@ -188,7 +225,17 @@ class CheckpointCoordinator:
             self._give_up(pending, CheckpointFailure.OUTDATED_FILES, why, now)
         elif pending.is_acknowledged:
             pending.is_being_written = True
-            self._decided.append(ev.WriteMetadata(pending.metadata(self._plan)))
+            folder = None if pending.savepoint is None else pending.savepoint.folder
+            self._decided.append(ev.WriteMetadata(pending.metadata(self._plan), folder))
+
+    def _turn_down(self, event: ev.Acknowledged, pending: PendingCheckpoint | None) -> None:
+        """Nobody waits for this part: it was given up, or is a repetition."""
+        if self._savepoints.knows(event.checkpoint):
+            folder = self._savepoints.to_clear(event.checkpoint)
+            if folder is not None and event.checkpoint not in self._abandoned:
+                self._decided.append(ev.DiscardSavepoint(folder))
+        elif pending is None or pending.savepoint is None:
+            self._delete(self._retention.unwanted(event.checkpoint, event.snapshot))
 
     def _finish(self, task: SubtaskId, now: float) -> None:
         if not self._attempt.knows(task) or task in self._attempt.finished:
@@ -205,25 +252,39 @@ class CheckpointCoordinator:
             self._complete(pending, event, now)
         elif event.checkpoint in self._abandoned:
             self._abandoned.discard(event.checkpoint)
-            self._delete((event.location, *self._retention.release(event.checkpoint)))
+            self._clear(event.checkpoint, (event.location,))
 
     def _metadata_failed(self, event: ev.MetadataFailed, now: float) -> None:
         doubtful = () if event.location is None else (event.location,)
         pending = self._pending.get(event.checkpoint)
         if pending is not None and pending.is_being_written:
             pending.is_being_written = False
-            self._delete(doubtful)
+            if pending.savepoint is None:
+                self._delete(doubtful)
             self._give_up(pending, CheckpointFailure.METADATA, event.reason, now)
         elif event.checkpoint in self._abandoned:
             self._abandoned.discard(event.checkpoint)
-            self._delete((*doubtful, *self._retention.release(event.checkpoint)))
+            self._clear(event.checkpoint, doubtful)
 
     def _request(self, request: int) -> None:
-        why = self._why_none()
+        why = self._why_refused()
         if why is None:
             self._requests.append(request)
         else:
             self._decided.append(ev.AnswerRequest(request, None, None, why))
+
+    def _request_savepoint(self, request: int, order: SavepointOrder) -> None:
+        why = self._why_refused()
+        if why is None:
+            self._wanted.append(WantedSavepoint(request, order))
+            self._stopping = order.stop
+        else:
+            self._decided.append(ev.AnswerRequest(request, None, None, why))
+
+    def _why_refused(self) -> str | None:
+        if self._stopping or self._stopped_with is not None:
+            return "the job is being stopped with a savepoint"
+        return self._why_none()
 
     def _why_none(self) -> str | None:
         if not self._attempt.active or self._attempt.failing:
@@ -238,15 +299,18 @@ class CheckpointCoordinator:
         self, pending: PendingCheckpoint, written: ev.MetadataWritten, now: float
     ) -> None:
         del self._pending[pending.id]
+        self._schedule.ended(now)
+        self._statistics.completed(pending.id, written.location, written.size, now)
+        if pending.savepoint is not None:
+            self._complete_savepoint(pending, pending.savepoint, written, now)
+            return
         completed = CompletedCheckpoint(
             pending.metadata(self._plan), written.location, written.size
         )
         self._failures.completed(pending.id)
-        self._schedule.ended(now)
-        self._statistics.completed(pending.id, written.location, written.size, now)
         self._tell(ev.TellCompleted(pending.id, self._attempt.running))
         requests = pending.requests
-        for older in [each for each in self._pending.values() if each.id < pending.id]:
+        for older in [each for each in self._checkpoints() if each.id < pending.id]:
             requests += older.requests
             older.requests = []
             why = f"checkpoint {pending.id} completed first"
@@ -258,6 +322,28 @@ class CheckpointCoordinator:
             self._decided.append(ev.AnswerRequest(request, pending.id, written.location, None))
         self._attempt.may_leave(pending.may_leave())
 
+    def _complete_savepoint(
+        self,
+        pending: PendingCheckpoint,
+        order: SavepointOrder,
+        written: ev.MetadataWritten,
+        now: float,
+    ) -> None:
+        self._savepoints.completed(pending.id, order.folder)
+        self._delete(self._retention.release(pending.id))
+        if order.stop:
+            self._stopped_with = written.location
+            # Others rely on checkpoints only: what their sinks prepared for a savepoint stays prepared.
+            self._tell(ev.TellCompleted(pending.id, self._attempt.running))
+            for each in self._checkpoints():
+                self._give_up(each, CheckpointFailure.SUBSUMED, "the job has stopped", now)
+        for request in pending.requests:
+            self._decided.append(ev.AnswerRequest(request, pending.id, written.location, None))
+
+    def _checkpoints(self) -> list[PendingCheckpoint]:
+        """Those on their way that are not savepoints."""
+        return [each for each in self._pending.values() if each.savepoint is None]
+
     def _give_up(
         self, pending: PendingCheckpoint, failure: CheckpointFailure, why: str, now: float
     ) -> None:
@@ -265,32 +351,71 @@ class CheckpointCoordinator:
         self._statistics.failed(pending.id, why, now)
         if failure is not CheckpointFailure.ATTEMPT_ENDED:
             self._tell(ev.TellAborted(pending.id, self._attempt.running, why))
+        if pending.savepoint is not None:
+            self._savepoints.gave_up(pending.id, pending.savepoint.folder)
         if pending.is_being_written:
             self._abandoned.add(pending.id)
         else:
-            self._delete(self._retention.release(pending.id))
-        if failure is CheckpointFailure.SUBTASK_FINISHED:
-            self._schedule.hurry(now)
+            self._clear(pending.id)
         if failure.is_bad_luck:
-            self._requests += pending.requests
+            self._ask_again(pending)
         else:
             for request in pending.requests:
                 self._decided.append(ev.AnswerRequest(request, None, None, why))
+        if pending.savepoint is not None:
+            self._after_lost_savepoint(pending.savepoint, failure, why, now)
+            return
+        if failure is CheckpointFailure.SUBTASK_FINISHED:
+            self._schedule.hurry(now)
         if failure.counts:
             self._schedule.ended(now)
             self._schedule.failed(now)
             self._count(pending.id, why)
 
+    def _ask_again(self, pending: PendingCheckpoint) -> None:
+        if pending.savepoint is None:
+            self._requests += pending.requests
+        else:
+            lost = [WantedSavepoint(each, pending.savepoint) for each in pending.requests]
+            self._wanted += [each.again() for each in lost]
+
+    def _after_lost_savepoint(
+        self, order: SavepointOrder, failure: CheckpointFailure, why: str, now: float
+    ) -> None:
+        """A savepoint that fails is its own business, unless the job was to stop with it."""
+        self._schedule.ended(now)
+        if not order.stop or failure.is_bad_luck:
+            return
+        self._stopping = False
+        if order.drain and failure is not CheckpointFailure.ATTEMPT_ENDED:
+            self._fail(
+                f"the streams were ended for a savepoint that then failed ({why}); the job goes on from "
+                f"its latest checkpoint"
+            )
+
+    def _clear(self, checkpoint: int, files: Sequence[str] = ()) -> None:
+        """Delete what there is of a checkpoint that was given up, and ``files``."""
+        free = self._retention.release(checkpoint)
+        if self._savepoints.knows(checkpoint):
+            folder = self._savepoints.to_clear(checkpoint)
+            if folder is not None:
+                self._decided.append(ev.DiscardSavepoint(folder))
+            self._delete(free)
+        else:
+            self._delete((*files, *free))
+
     def _count(self, checkpoint: int, why: str) -> None:
         failures = self._failures.failed(checkpoint)
-        if failures is not None and not self._attempt.failing:
-            self._attempt.failing = True
-            self._decided.append(
-                ev.FailAttempt(
-                    f"{failures} checkpoints failed in a row, {self._settings.tolerable_failures} "
-                    f"are tolerated; the last was checkpoint {checkpoint}: {why}"
-                )
+        if failures is not None:
+            self._fail(
+                f"{failures} checkpoints failed in a row, {self._settings.tolerable_failures} "
+                f"are tolerated; the last was checkpoint {checkpoint}: {why}"
             )
+
+    def _fail(self, why: str) -> None:
+        if not self._attempt.failing:
+            self._attempt.failing = True
+            self._decided.append(ev.FailAttempt(why))
 
     def _expire(self, now: float) -> None:
         for pending in list(self._pending.values()):
@@ -300,7 +425,7 @@ class CheckpointCoordinator:
 
     def _may_trigger(self) -> bool:
         return (
-            self._why_none() is None
+            self._why_refused() is None
             and len(self._pending) < self._settings.max_concurrent
             and not self._attempt.everybody_leaves
         )
@@ -311,26 +436,41 @@ class CheckpointCoordinator:
         return attempt.is_over and not attempt.somebody_leaves and not self._pending
 
     def _maybe_trigger(self, now: float) -> None:
+        if self._wanted and self._why_none() is None and not self._attempt.everybody_leaves:
+            wanted, self._wanted = self._wanted, []
+            for each in wanted:
+                self._trigger(now, [each.request], each.order)
         if not self._may_trigger():
             return
         final = self._schedule.final_at if self._is_final_wanted() else None
         times = [at for at in (self._schedule.periodic_at, final) if at is not None]
         if self._requests or any(now >= at for at in times):
-            self._trigger(now)
+            requests, self._requests = self._requests, []
+            self._schedule.triggered(now)
+            self._trigger(now, requests, None)
 
-    def _trigger(self, now: float) -> None:
+    def _trigger(self, now: float, requests: list[int], savepoint: SavepointOrder | None) -> None:
         running = self._attempt.running
         finished = self._attempt.finished_snapshots()
-        pending = PendingCheckpoint(self._next_id, now, running, self._attempt.input_over, finished)
+        pending = PendingCheckpoint(
+            self._next_id, now, running, self._attempt.input_over, finished, savepoint
+        )
         self._next_id += 1
         self._pending[pending.id] = pending
         self._retention.begin(pending.id)
         for snapshot in finished:
             self._retention.hold(pending.id, snapshot)
-        pending.requests, self._requests = self._requests, []
-        self._schedule.triggered(now)
-        self._statistics.triggered(pending.id, running, now)
+        pending.requests = requests
+        self._statistics.triggered(
+            pending.id,
+            running,
+            now,
+            savepoint=savepoint is not None,
+            synchronous=savepoint is not None and savepoint.stop,
+        )
         barrier = self._settings.barrier
+        if savepoint is not None:
+            barrier = BarrierOptions(BarrierMode.ALIGNED, savepoint=savepoint)
         direct = barrier.mode is BarrierMode.UNALIGNED
         tasks = running if direct else self._plan.heads(running)
         self._decided.append(ev.Trigger(pending.id, int(now), barrier, tasks))

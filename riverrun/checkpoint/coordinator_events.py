@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from riverrun.checkpoint.metadata import CheckpointMetadata
 from riverrun.core.ids import SubtaskId
-from riverrun.protocol.barriers import BarrierOptions
+from riverrun.protocol.barriers import BarrierOptions, SavepointOrder
 from riverrun.protocol.snapshots import SnapshotTimes, SubtaskSnapshot
 
 # facts
@@ -96,6 +96,14 @@ class CheckpointRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class SavepointRequested:
+    """Somebody wants a savepoint now; ``request`` names the wish in the answer."""
+
+    request: int
+    order: SavepointOrder
+
+
+@dataclass(frozen=True, slots=True)
 class TimePassed:
     """Nothing happened; something may be due."""
 
@@ -111,6 +119,7 @@ CoordinatorEvent: TypeAlias = (
     | MetadataWritten
     | MetadataFailed
     | CheckpointRequested
+    | SavepointRequested
     | TimePassed
 )
 
@@ -132,6 +141,8 @@ class WriteMetadata:
     """Every subtask acknowledged: write `_metadata`, then say MetadataWritten or MetadataFailed."""
 
     metadata: CheckpointMetadata
+    folder: str | None = None
+    """Of a savepoint, where it goes; ``None``: to the job's own checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +171,22 @@ class DeleteFiles:
 
 
 @dataclass(frozen=True, slots=True)
+class DiscardSavepoint:
+    """The savepoint will never exist: delete its folder with all that is in it."""
+
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class FailAttempt:
-    """More checkpoints failed than are tolerated."""
+    """More checkpoints failed than are tolerated, or a savepoint for which the streams were ended."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
-    """The outcome of a CheckpointRequested: the checkpoint that completed, or why there is none."""
+    """What came of a wish: the checkpoint or savepoint that completed, or why there is none."""
 
     request: int
     checkpoint: int | None
@@ -182,6 +200,7 @@ CoordinatorDecision: TypeAlias = (
     | TellCompleted
     | TellAborted
     | DeleteFiles
+    | DiscardSavepoint
     | FailAttempt
     | AnswerRequest
 )

@@ -5,6 +5,11 @@
     chk-<n>/<name>       files of this checkpoint alone
     shared/<name>        files that several checkpoints may refer to
     owner/<epoch>        who may write checkpoints: the highest epoch
+
+A savepoint has a folder of its own, with all its files, wherever it was asked for:
+
+<target>/savepoint-<6 digits of the job id>-<12 random digits>/
+    _metadata            makes the savepoint; the paths in it count from this folder
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from riverrun.checkpoint.savepoints import RANDOM_DIGITS
 from riverrun.storage.checkpoint_files import checkpoint_folder
 from riverrun.storage.open import absolute_location
 
@@ -48,6 +54,35 @@ def job_folder_of(metadata: str) -> str:
     '/root/job'
     """
     return metadata.rsplit("/", 2)[0]
+
+
+def folder_of(metadata: str) -> str:
+    """The folder of the checkpoint or savepoint that a `_metadata` file makes.
+
+    >>> folder_of("/root/job/chk-7/_metadata")
+    '/root/job/chk-7'
+    """
+    return metadata.rpartition("/")[0]
+
+
+def paths_begin_at(metadata: str, *, savepoint: bool) -> str:
+    """The folder that the paths in a `_metadata` file count from.
+
+    >>> paths_begin_at("/root/job/chk-7/_metadata", savepoint=False)
+    '/root/job'
+    >>> paths_begin_at("/root/savepoint-0123ab-456/_metadata", savepoint=True)
+    '/root/savepoint-0123ab-456'
+    """
+    return folder_of(metadata) if savepoint else job_folder_of(metadata)
+
+
+def savepoint_folder(target: str, job: str, random: int) -> str:
+    """A folder for a savepoint of ``job`` below ``target``; ConfigError when that is a relative path.
+
+    >>> savepoint_folder("/savepoints/", "0123456789abcdef", 0xC0FFEE)
+    '/savepoints/savepoint-012345-000000c0ffee'
+    """
+    return f"{absolute_location(target)}/savepoint-{job[:6]}-{random:0{RANDOM_DIGITS}x}"
 
 
 def checkpoint_of(folder: str, location: str) -> int | None:

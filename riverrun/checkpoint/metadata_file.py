@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from riverrun.checkpoint.layout import inside, job_folder_of, outside
+from riverrun.checkpoint.layout import inside, outside, paths_begin_at
 from riverrun.checkpoint.metadata import CheckpointMetadata
 from riverrun.checkpoint.references import relocated
 from riverrun.protocol.snapshots import FORMAT_VERSION
@@ -65,8 +65,8 @@ class MetadataFile:
 
 
 def encode(file: MetadataFile, location: str) -> bytes:
-    """The bytes of the file at ``location``; paths of files below the job's folder become relative."""
-    folder = job_folder_of(location)
+    """The bytes of the file at ``location``; paths below the folder where they begin become relative."""
+    folder = paths_begin_at(location, savepoint=file.metadata.savepoint)
     body = msgspec.json.encode(relocated(file.metadata, lambda path: inside(folder, path)))
     version = file.metadata.format_version
     digest = _digest(version, file.epoch, body)
@@ -93,7 +93,7 @@ def decode(data: bytes, location: str) -> MetadataFile:
         metadata = msgspec.json.decode(body, type=CheckpointMetadata)
     except _UNREADABLE as error:
         raise _damaged(location, f"its content is not that of a checkpoint: {error}") from error
-    folder = job_folder_of(location)
+    folder = paths_begin_at(location, savepoint=metadata.savepoint)
     return MetadataFile(relocated(metadata, lambda path: outside(folder, path)), header.epoch)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from riverrun.checkpoint.metadata import CheckpointMetadata
 from riverrun.checkpoint.plan import CheckpointPlan
 from riverrun.core.ids import SubtaskId
+from riverrun.protocol.barriers import SavepointOrder
 from riverrun.protocol.snapshots import SubtaskSnapshot
 
 
@@ -19,6 +20,7 @@ class PendingCheckpoint:
         tasks: those that must acknowledge.
         input_over: those of them that had processed all their input before it began.
         finished: what stands for the subtasks that take no part.
+        savepoint: what the savepoint is for; ``None`` for a checkpoint of the job's own.
     """
 
     def __init__(
@@ -28,8 +30,10 @@ class PendingCheckpoint:
         tasks: Iterable[SubtaskId],
         input_over: Collection[SubtaskId],
         finished: Iterable[SubtaskSnapshot],
+        savepoint: SavepointOrder | None = None,
     ) -> None:
         self.id = checkpoint
+        self.savepoint = savepoint
         self.triggered_at = triggered_at
         self.requests: list[int] = []
         """Wishes that this checkpoint will answer."""
@@ -71,6 +75,7 @@ class PendingCheckpoint:
             timestamp_ms=int(self.triggered_at),
             vertices=plan.vertices,
             subtasks=tuple(sorted(parts, key=lambda part: (order[part.vertex], part.subtask))),
+            savepoint=self.savepoint is not None,
             riverrun_version=plan.riverrun_version,
             edges=plan.edges,
         )

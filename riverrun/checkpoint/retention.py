@@ -17,6 +17,8 @@ _REMEMBERED: Final = 50_000
 
 _NONE: Final = -1
 """Stands for a checkpoint where files are looked at that belong to none."""
+_BORROWED: Final = -2
+"""Stands for a checkpoint of somebody else's whose files this job may refer to, and never deletes."""
 
 
 class Retention:
@@ -27,7 +29,11 @@ class Retention:
     """
 
     def __init__(
-        self, keep: int, shared: SharedFiles, retained: Sequence[CompletedCheckpoint]
+        self,
+        keep: int,
+        shared: SharedFiles,
+        retained: Sequence[CompletedCheckpoint],
+        borrowed: Sequence[str] = (),
     ) -> None:
         self._keep = keep
         self._shared = shared
@@ -36,6 +42,8 @@ class Retention:
         self._deleted: dict[str, None] = {}
         for checkpoint in self._retained:
             shared.register(checkpoint.id, (file.path for file in files_of(checkpoint.metadata)))
+        if borrowed:
+            shared.register(_BORROWED, borrowed)
 
     @property
     def retained(self) -> tuple[CompletedCheckpoint, ...]:

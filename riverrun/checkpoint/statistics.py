@@ -95,6 +95,8 @@ class CheckpointStatistics:
     """By vertex."""
     totals: Totals
     is_savepoint: bool = False
+    is_synchronous: bool = False
+    """Whether it is the savepoint that the job stops with."""
     unaligned: bool = False
     """Whether any subtask did not align."""
     external_path: str | None = None
@@ -104,6 +106,13 @@ class CheckpointStatistics:
     """Whether it completed and was deleted since."""
     failure_timestamp: int | None = None
     failure_message: str | None = None
+
+    @property
+    def checkpoint_type(self) -> str:
+        """``CHECKPOINT``, ``SAVEPOINT``, or ``SYNC_SAVEPOINT`` for the one that the job stops with."""
+        if not self.is_savepoint:
+            return "CHECKPOINT"
+        return "SYNC_SAVEPOINT" if self.is_synchronous else "SAVEPOINT"
 
     @property
     def num_subtasks(self) -> int:

@@ -34,6 +34,7 @@ class _Running:
     id: int
     triggered_at: int
     is_savepoint: bool
+    is_synchronous: bool
     taking_part: Counter[str]
     acks: dict[SubtaskId, SubtaskStatistics] = field(default_factory=dict)
 
@@ -53,6 +54,7 @@ class _Running:
             },
             totals=Totals.of(self.acks.values()),
             is_savepoint=self.is_savepoint,
+            is_synchronous=self.is_synchronous,
             unaligned=any(each.times.unaligned for each in self.acks.values()),
         )
 
@@ -69,11 +71,19 @@ class StatisticsTracker:
         self._snapshot: CheckpointingStatistics | None = None
 
     def triggered(
-        self, checkpoint: int, tasks: Iterable[SubtaskId], now: float, *, savepoint: bool = False
+        self,
+        checkpoint: int,
+        tasks: Iterable[SubtaskId],
+        now: float,
+        *,
+        savepoint: bool = False,
+        synchronous: bool = False,
     ) -> None:
-        """A checkpoint began, with these subtasks."""
+        """A checkpoint began, with these subtasks; ``synchronous``: a savepoint that the job ends with."""
         taking_part = Counter(task.vertex.value for task in tasks)
-        self._running[checkpoint] = _Running(checkpoint, int(now), savepoint, taking_part)
+        self._running[checkpoint] = _Running(
+            checkpoint, int(now), savepoint, synchronous, taking_part
+        )
         self._count(total=1)
 
     def acknowledged(

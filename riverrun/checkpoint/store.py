@@ -166,27 +166,8 @@ class CheckpointStore:
         return Usable(None, ())
 
     def verify(self, metadata: CheckpointMetadata) -> None:
-        """See whether every file is there with its size; digests are checked when files are read.
-
-        Raises:
-            FileMissing: a file is not there.
-            FileCorrupt: a file has another size.
-        """
-        sizes: dict[str, int] = {}
-        files = {file.path: file for file in files_of(metadata)}
-        for folder in {path.rpartition("/")[0] for path in files}:
-            sizes.update(self._storage.sizes(folder))
-        for path, file in sorted(files.items()):
-            needed = f"checkpoint {metadata.checkpoint} of job {metadata.job!r} needs it"
-            if path not in sizes:
-                raise FileMissing(
-                    f"file {path!r}: it is not there, and {needed}; use another checkpoint"
-                )
-            if sizes[path] != file.size:
-                raise FileCorrupt(
-                    f"file {path!r}: expected {file.size} bytes, found {sizes[path]}, and {needed}; "
-                    f"use another checkpoint"
-                )
+        """See whether every file is there with its size; raises what ``verify_checkpoint`` does."""
+        verify_checkpoint(self._storage, metadata)
 
     def next_checkpoint(self) -> int:
         """A number that no checkpoint of the job has had, as far as the store knows; asked after ``claim``."""
@@ -300,16 +281,45 @@ def load_checkpoint(storage: Storage, location: str) -> CompletedCheckpoint:
     return CompletedCheckpoint(decode(data, place).metadata, place, len(data))
 
 
+def verify_checkpoint(storage: Storage, metadata: CheckpointMetadata) -> None:
+    """See whether every file is there with its size; digests are checked when files are read.
+
+    Raises:
+        FileMissing: a file is not there.
+        FileCorrupt: a file has another size.
+    """
+    sizes: dict[str, int] = {}
+    files = {file.path: file for file in files_of(metadata)}
+    for folder in {path.rpartition("/")[0] for path in files}:
+        sizes.update(storage.sizes(folder))
+    what = "savepoint" if metadata.savepoint else "checkpoint"
+    for path, file in sorted(files.items()):
+        needed = f"{what} {metadata.checkpoint} of job {metadata.job!r} needs it"
+        if path not in sizes:
+            raise FileMissing(f"file {path!r}: it is not there, and {needed}; use another {what}")
+        if sizes[path] != file.size:
+            raise FileCorrupt(
+                f"file {path!r}: expected {file.size} bytes, found {sizes[path]}, and {needed}; "
+                f"use another {what}"
+            )
+
+
 def _no_checkpoint(storage: Storage, location: str) -> str:
     """Why there is no checkpoint at ``location``, and where there are some."""
     folder = metadata_of(location).rpartition("/")[0]
     below = storage.list(folder)
     complete = [each.rpartition("/")[0] for each in below if each.endswith(f"/{METADATA}")]
     if complete:
-        return f"location {location!r}: it is not a checkpoint but holds some; give one of {complete!r}"
+        return (
+            f"location {location!r}: it is neither a checkpoint nor a savepoint but holds some; give one "
+            f"of {complete!r}"
+        )
     if below:
         return (
-            f"location {location!r}: it has no {METADATA!r} file, so the checkpoint was never complete; "
-            f"use another one"
+            f"location {location!r}: it has no {METADATA!r} file, so it is no checkpoint or savepoint, or "
+            f"one that was never complete; use another one"
         )
-    return f"location {location!r}: there is no checkpoint; was it deleted, or is the path another one?"
+    return (
+        f"location {location!r}: there is no checkpoint or savepoint; was it deleted, or is the path "
+        f"another one?"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -50,10 +51,21 @@ class EndedJob:
 
     def trigger_checkpoint(self, timeout: float | None = None) -> str:
         del timeout
-        raise CheckpointFailed(f"job {self.name!r}: is only shown and does not run")
+        raise self._does_not_run()
+
+    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
+        del target
+        raise self._does_not_run()
+
+    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
+        del target, drain
+        raise self._does_not_run()
 
     def checkpoints(self) -> None:
         """It took none."""
+
+    def _does_not_run(self) -> CheckpointFailed:
+        return CheckpointFailed(f"job {self.name!r}: is only shown and does not run")
 
 
 @contextmanager

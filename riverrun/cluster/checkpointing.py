@@ -15,20 +15,23 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from itertools import count
-from typing import Final, Protocol, TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from riverrun.checkpoint import coordinator_events as ev
 from riverrun.checkpoint.completed import CompletedCheckpoint
 from riverrun.checkpoint.coordinator import CheckpointCoordinator
-from riverrun.checkpoint.layout import METADATA, metadata_location
+from riverrun.checkpoint.layout import folder_of, metadata_location
 from riverrun.checkpoint.owner import JobTakenOver
 from riverrun.checkpoint.plan import CheckpointPlan
 from riverrun.checkpoint.retention import survives
+from riverrun.checkpoint.savepoint_store import write_savepoint
 from riverrun.checkpoint.settings import CheckpointSettings
 from riverrun.checkpoint.shared_files import SharedFiles
 from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.checkpoint.store import CheckpointStore
+from riverrun.cluster.checkpoint_deletion import CheckpointDeletion
 from riverrun.cluster.io_thread import IoThread
+from riverrun.cluster.savepoint_wishes import SavepointWish
 from riverrun.cluster.starting_point import FirstStart, StartingPoint
 from riverrun.core import options
 from riverrun.core.errors import CheckpointFailed, Failure
@@ -47,12 +50,10 @@ from riverrun.protocol.control import (
     StatusChanged,
     TriggerCheckpoint,
 )
-from riverrun.storage.storage import StorageError
+from riverrun.storage.checkpoint_files import SavedCheckpointFiles
+from riverrun.storage.storage import Storage, StorageError
 
 log = logging.getLogger(__name__)
-
-_UNDELETED: Final = 100_000
-"""How many files that could not be deleted are remembered for another try."""
 
 
 class Tasks(Protocol):
@@ -84,19 +85,22 @@ class Checkpointing:
 
     Args:
         submission: the job.
-        store: holds its checkpoints, and is claimed.
+        store: holds its checkpoints, and is claimed; ``None`` for a job that takes none: it can
+            have savepoints all the same.
+        storage: from a location to the store that holds it.
         first: where it begins.
         io: does the reading and writing.
         now: the time that the coordinator is given.
         wake: brings a StoreAnswered to the job's thread; called on the I/O thread.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (its parts, each by its name)
         self,
         submission: JobSubmission,
-        store: CheckpointStore,
+        store: CheckpointStore | None,
         first: FirstStart,
         *,
+        storage: Callable[[str], Storage],
         io: IoThread,
         now: Callable[[], float],
         wake: Callable[[StoreAnswered], None],
@@ -116,8 +120,11 @@ class Checkpointing:
             SharedFiles(),
             first.next_checkpoint,
             first.retained,
+            first.borrowed,
         )
         self._store = store
+        self._files = CheckpointDeletion(store, storage, first)
+        self._storage = storage
         self._io = io
         self._now = now
         self._wake = wake
@@ -126,17 +133,23 @@ class Checkpointing:
         self._answers: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
         self._requests: dict[int, Future[str]] = {}
         self._numbers = count(1)
-        self._undeleted: list[str] = []
 
-    def statistics(self) -> CheckpointingStatistics:
-        """The figures now. On any thread."""
+    def statistics(self) -> CheckpointingStatistics | None:
+        """The figures now; ``None`` when the job takes no checkpoints. On any thread."""
         with self._lock:
-            return self._coordinator.statistics
+            statistics = self._coordinator.statistics
+        return None if self._store is None and not statistics.counts.total else statistics
 
     @property
     def retained(self) -> tuple[CompletedCheckpoint, ...]:
         """The checkpoints that the next attempt may start from, oldest first."""
         return self._coordinator.retained
+
+    @property
+    def stopped_with(self) -> str | None:
+        """The savepoint that the job stopped with: no attempt may follow."""
+        location = self._coordinator.stopped_with
+        return None if location is None else folder_of(location)
 
     def begin(self, tasks: Tasks, start: StartingPoint) -> None:
         """An attempt begins."""
@@ -191,6 +204,12 @@ class Checkpointing:
         self._requests[number] = wish
         self._decide(ev.CheckpointRequested(number))
 
+    def request_savepoint(self, wish: SavepointWish) -> None:
+        """Take a savepoint now; ``wish.taken`` gets its location, or CheckpointFailed."""
+        number = next(self._numbers)
+        self._requests[number] = wish.taken
+        self._decide(ev.SavepointRequested(number, wish.order))
+
     def deadline(self) -> float | None:
         """When ``look`` is due."""
         return self._coordinator.deadline()
@@ -216,7 +235,7 @@ class Checkpointing:
     def delete_later(self, locations: tuple[str, ...]) -> None:
         """Delete files when the store has nothing else to do."""
         if locations:
-            self._io.run_later(lambda: self._delete(locations))
+            self._io.run_later(lambda: self._files.delete(locations))
 
     def end(self, status: JobStatus, patience_s: float) -> None:
         """The job is over: delete what must not stay.
@@ -230,10 +249,14 @@ class Checkpointing:
         unneeded = self._coordinator.on_job_end(status)
         if unneeded is not None:
             self.delete_later(unneeded.locations)
+        for folder in self._coordinator.left_over_savepoints:
+            self._discard_later(folder)
+        if status is not JobStatus.SUSPENDED:
+            self._io.run_later(self._files.release_claim)
         if survives(status, self._retention) or not self._owns_folder:
-            self._io.run_later(self._sweep)
+            self._io.run_later(self._files.sweep)
         else:
-            self._io.run_later(self._delete_all)
+            self._io.run_later(self._files.delete_all)
 
     def _decide(self, event: ev.CoordinatorEvent) -> None:
         with self._lock:
@@ -248,6 +271,8 @@ class Checkpointing:
                 self._tell(tasks, TriggerCheckpoint(checkpoint, timestamp, encode_options(options)))
             case ev.WriteMetadata():
                 self._io.run(lambda: self._write(decision))
+            case ev.DiscardSavepoint(folder):
+                self._discard_later(folder)
             case ev.TellCompleted(checkpoint, tasks):
                 log.debug("checkpoint complete checkpoint=%d", checkpoint)
                 self._tell(tasks, CheckpointCompleted(checkpoint))
@@ -277,52 +302,44 @@ class Checkpointing:
     def _answer(self, answer: ev.AnswerRequest) -> None:
         wish = self._requests.pop(answer.request)
         if answer.location is not None:
-            wish.set_result(answer.location.removesuffix(f"/{METADATA}"))
+            wish.set_result(folder_of(answer.location))
         else:
-            wish.set_exception(CheckpointFailed(f"no checkpoint: {answer.reason}"))
+            wish.set_exception(CheckpointFailed(f"no checkpoint or savepoint: {answer.reason}"))
 
     def _write(self, decision: ev.WriteMetadata) -> None:
         """On the I/O thread."""
         checkpoint = decision.metadata.checkpoint
         answer: _Answer
         try:
-            location, size = self._store.write(decision.metadata)
+            location, size = self._written(decision)
             answer = ev.MetadataWritten(checkpoint, location, size)
         except JobTakenOver as e:
             answer = _TakenOver(checkpoint, replace(failure_of(e), retryable=False))
         except StorageError as e:
             log.warning("checkpoint not written checkpoint=%d reason=%s", checkpoint, e)
             # The store may have done it all the same.
-            location = metadata_location(self._store.folder, checkpoint)
-            answer = ev.MetadataFailed(checkpoint, str(e), location)
+            doubtful = None
+            if self._store is not None and decision.folder is None:
+                doubtful = metadata_location(self._store.folder, checkpoint)
+            answer = ev.MetadataFailed(checkpoint, str(e), doubtful)
         self._answers.put(answer)
         self._wake(StoreAnswered())
 
-    def _sweep(self) -> None:
-        """On the I/O thread: delete what tasks wrote that ended in the middle of a checkpoint."""
-        try:
-            self._delete(self._store.leftovers())
-        except StorageError as e:
-            log.warning("files that nobody needs may stay reason=%s", e)
+    def _written(self, decision: ev.WriteMetadata) -> tuple[str, int]:
+        if decision.folder is None:
+            assert self._store is not None  # noqa: S101  (checkpoints are taken by jobs that have one)
+            return self._store.write(decision.metadata)
+        if self._store is not None:
+            self._store.check_owner()
+        return write_savepoint(
+            self._storage(decision.folder),
+            decision.folder,
+            decision.metadata,
+            lambda file: SavedCheckpointFiles(self._storage(file.path)).read(file),
+        )
 
-    def _delete_all(self) -> None:
-        """On the I/O thread."""
-        try:
-            self._store.delete_all()
-        except (JobTakenOver, StorageError) as e:
-            log.warning("checkpoints stay folder=%s reason=%s", self._store.folder, e)
-
-    def _delete(self, locations: tuple[str, ...]) -> None:
-        """On the I/O thread; what cannot be deleted now is tried again with the next files."""
-        wanted = [*locations, *self._undeleted]
-        try:
-            self._store.delete(wanted)
-            self._undeleted = []
-        except JobTakenOver as e:
-            log.warning("files are left to the next owner reason=%s", e)
-        except StorageError as e:
-            self._undeleted = wanted[:_UNDELETED]
-            log.warning("files not deleted count=%d reason=%s", len(wanted), e)
+    def _discard_later(self, folder: str) -> None:
+        self._io.run_later(lambda: self._files.discard_savepoint(folder))
 
 
 @cache

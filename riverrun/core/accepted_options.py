@@ -36,9 +36,8 @@ _BY_PREFIX: Final = {
     "execution": """
         attached batch-shuffle-mode job-listeners shutdown-on-application-finish shutdown-on-attached-exit
         sorted-inputs.enabled sorted-inputs.memory submit-failed-job-on-application-error target
-        program-config.enabled program-config.wildcards allow-client-job-configurations state-recovery.claim-mode
+        program-config.enabled program-config.wildcards allow-client-job-configurations
         state-recovery.without-channel-state.checkpoint-id
-        savepoint-restore-mode
         checkpointing.interval-during-backlog checkpointing.create-subdir checkpointing.write-buffer-size
         checkpointing.local-backup.enabled checkpointing.local-backup.dirs
         checkpointing.unaligned.interruptible-timers.enabled

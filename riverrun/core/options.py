@@ -65,6 +65,24 @@ class ExternalizedCheckpointRetention(Enum):
     NO_EXTERNALIZED_CHECKPOINTS = 2
 
 
+class RecoveryClaimMode(Enum):
+    """Whose the checkpoint or savepoint is that a job starts from."""
+
+    CLAIM = 0
+    """The job's: it builds on its files and deletes them when it needs them no more."""
+    NO_CLAIM = 1
+    """Not the job's: it is read once, and the first checkpoint after that holds everything."""
+    LEGACY = 2
+    """Not the job's, which never deletes it, but builds on its files."""
+
+
+class SavepointFormatType(Enum):
+    """Flink's two formats; savepoints have the same open one here, which every backend reads."""
+
+    CANONICAL = 0
+    NATIVE = 1
+
+
 def _job_id(text: str) -> str:
     return str(JobId(text.strip()))
 
@@ -145,6 +163,7 @@ SAVEPOINT_DIR: Final = ConfigOption(
     "execution.checkpointing.savepoint-dir",
     optional(STRING),
     None,
+    "where savepoints go that are asked for without a folder",
     fallback_keys=("state.savepoints.dir",),
 )
 UNALIGNED: Final = ConfigOption(
@@ -212,7 +231,7 @@ RESTORE_PATH: Final = ConfigOption(
     "execution.state-recovery.path",
     optional(STRING),
     None,
-    "the checkpoint to start from: its folder, or its _metadata file",
+    "the checkpoint or savepoint to start from: its folder, or its _metadata file",
     fallback_keys=("execution.savepoint.path",),
 )
 ALLOW_NON_RESTORED: Final = ConfigOption(
@@ -221,6 +240,15 @@ ALLOW_NON_RESTORED: Final = ConfigOption(
     default=False,
     description="start although state in the checkpoint belongs to no operator of the program",
     fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
+)
+
+CLAIM_MODE: Final = ConfigOption(
+    "execution.state-recovery.claim-mode",
+    enum_type(RecoveryClaimMode),
+    RecoveryClaimMode.NO_CLAIM,
+    "NO_CLAIM: the checkpoint started from is left alone; CLAIM: it is the job's and goes with its own "
+    "ones; LEGACY: it is built on and never deleted",
+    fallback_keys=("execution.savepoint-restore-mode", "execution.savepoint.restore-mode"),
 )
 
 # the store of checkpoints

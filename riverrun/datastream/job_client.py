@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from riverrun.core.errors import Failure, JobCanceled, JobFailed
+from riverrun.core.errors import CheckpointFailed, Failure, JobCanceled, JobFailed
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
+from riverrun.core.options import SavepointFormatType
 from riverrun.graph.executor import FailureRecord, RunningJob
 
 __all__ = ["CompletableFuture", "JobClient", "JobExecutionResult"]
@@ -60,7 +62,7 @@ class CompletableFuture(Generic[T]):
         """Wait, and give the error that came in place of the value, or None."""
         try:
             self._wait(timeout)
-        except (JobFailed, JobCanceled) as error:
+        except (JobFailed, JobCanceled, CheckpointFailed) as error:
             return error
         return None
 
@@ -146,12 +148,67 @@ class JobClient:
         """
         return self._job.trigger_checkpoint(timeout)
 
+    def trigger_savepoint(
+        self,
+        savepoint_directory: str | None = None,
+        format_type: SavepointFormatType | None = None,
+    ) -> CompletableFuture[str]:
+        """Take a savepoint while the job goes on.
+
+        Args:
+            savepoint_directory: below which folder; ``execution.checkpointing.savepoint-dir`` if it is
+                not given.
+            format_type: accepted for Flink's sake; every savepoint has the one open format.
+
+        Returns:
+            Where the savepoint is, once it is complete: what ``execution.state-recovery.path`` takes.
+            CheckpointFailed in its place if there is none.
+
+        Raises:
+            ConfigError: no folder is given, or a relative one.
+            CheckpointFailed: the job has ended.
+        """
+        del format_type
+        return _future_of(self._job.trigger_savepoint(savepoint_directory))
+
+    def stop_with_savepoint(
+        self,
+        advance_to_end_of_event_time: bool,  # noqa: FBT001  (PyFlink's signature)
+        savepoint_directory: str | None = None,
+        format_type: SavepointFormatType | None = None,
+    ) -> CompletableFuture[str]:
+        """Stop the job with a savepoint, from which a job can go on as if nothing had happened.
+
+        Sources stop, the savepoint is taken, sinks commit, and the job is FINISHED. If there is no
+        savepoint the job goes on.
+
+        Args:
+            advance_to_end_of_event_time: whether event time first goes to its end, so that all windows
+                and timers fire: for a job that shall not go on.
+            savepoint_directory: as for ``trigger_savepoint``.
+            format_type: as for ``trigger_savepoint``.
+
+        Returns:
+            Where the savepoint is, once the job is over; CheckpointFailed in its place if there is none.
+
+        Raises:
+            ConfigError: no folder is given, or a relative one.
+            CheckpointFailed: the job has ended.
+        """
+        del format_type
+        drain = advance_to_end_of_event_time
+        return _future_of(self._job.stop_with_savepoint(savepoint_directory, drain=drain))
+
     def get_checkpoints(self) -> Any:
         """Figures about the job's checkpoints, as in Flink's REST interface; None when it takes none."""
         return self._job.checkpoints()
 
     def _has_ended(self) -> bool:
         return self._job.status().is_globally_terminal_state()
+
+
+def _future_of(future: Future[str]) -> CompletableFuture[str]:
+    return CompletableFuture(future.result, future.done)
 
 
 def result_of(job: RunningJob, timeout: float | None = None) -> JobExecutionResult:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -98,6 +99,28 @@ class RunningJob(Protocol):
         Raises:
             CheckpointFailed: there is none, and why.
             TimeoutError: not within ``timeout`` seconds; it may complete later.
+        """
+
+    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
+        """Take a savepoint, beside all checkpoints, while the job goes on.
+
+        Args:
+            target: in which folder; where the configuration says if there is none.
+
+        Returns:
+            Where the savepoint is, once it is complete; CheckpointFailed if there is none, and why.
+
+        Raises:
+            ConfigError: nobody says where, or it is a relative path.
+            CheckpointFailed: the job has ended.
+        """
+
+    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
+        """Stop the job with a savepoint: nothing is emitted that is not in it, and all is committed.
+
+        With ``drain`` event time goes to its end before, so that windows and timers fire: for a job
+        that will not go on. What it returns and raises is that of ``trigger_savepoint``; it is there
+        when the job is over. If there is no savepoint, the job goes on.
         """
 
     def checkpoints(self) -> Any:

@@ -19,9 +19,11 @@ from riverrun.protocol.control import Down, WatermarkReported
 from riverrun.protocol.references import restored_location
 from riverrun.runtime.failures import describe
 from riverrun.runtime.operator_states import TaskResources
-from riverrun.runtime.snapshot_parts import SnapshotParts
+from riverrun.runtime.snapshot import TaskSnapshot
+from riverrun.runtime.snapshot_parts import SnapshotParts, Target
 from riverrun.runtime.task import Task
 from riverrun.storage.checkpoint_files import CheckpointFiles, SavedCheckpointFiles
+from riverrun.storage.savepoint_files import SavepointFiles
 
 
 class LocalAttempt:
@@ -135,19 +137,20 @@ class LocalAttempt:
         else:
             self._report(self, host, report)
 
-    def _parts(self, deployment: TaskDeployment) -> SnapshotParts | None:
-        folder = deployment.checkpoint_folder
-        if folder is None:
-            return None
-        storage = self._place.storage(folder)
+    def _parts(self, deployment: TaskDeployment) -> SnapshotParts:
+        place, folder = self._place, deployment.checkpoint_folder
+        storage = None if folder is None else place.storage(folder)
         limit = options.INLINE_THRESHOLD.get(deployment.config)
-        return SnapshotParts(
-            lambda snapshot: CheckpointFiles(
-                storage, folder, snapshot.checkpoint, inline_limit=limit
-            ),
-            self._place.clock,
-            log_level=logging.DEBUG,
-        )
+
+        def target_of(snapshot: TaskSnapshot) -> Target:
+            order = snapshot.savepoint
+            if order is not None:
+                return SavepointFiles(place.storage(order.folder), order.folder, place.folder)
+            assert storage is not None  # noqa: S101  (nobody triggers checkpoints otherwise)
+            assert folder is not None  # noqa: S101  (as above)
+            return CheckpointFiles(storage, folder, snapshot.checkpoint, inline_limit=limit)
+
+        return SnapshotParts(target_of, place.clock, log_level=logging.DEBUG)
 
     def _saved(self, deployment: TaskDeployment) -> SavedCheckpointFiles | None:
         restore = deployment.restore

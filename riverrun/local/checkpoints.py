@@ -9,6 +9,7 @@ from riverrun.checkpoint.settings import CheckpointSettings
 from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.checkpoint.store import CheckpointStore
 from riverrun.cluster.checkpointing import Checkpointing, StoreAnswered, Tasks
+from riverrun.cluster.savepoint_wishes import SavepointWish
 from riverrun.cluster.starting_point import StartingPoint, StartingPoints
 from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import JobStatus
@@ -25,7 +26,7 @@ from riverrun.protocol.control import (
 
 
 class JobCheckpoints:
-    """Takes checkpoints if the job wants any, and knows what its attempts start from.
+    """Takes checkpoints if the job wants any, and savepoints; knows what its attempts start from.
 
     Raises what refuses the job: a configuration, or a checkpoint that it cannot start from.
     """
@@ -34,11 +35,10 @@ class JobCheckpoints:
         settings = CheckpointSettings.of(submission.config)
         self.enabled = settings.enabled
         self._store: CheckpointStore | None = None
-        self._shell: Checkpointing | None = None
         if settings.enabled:
             root = place.checkpoint_dir
             self._store = CheckpointStore(place.storage(root), root, str(submission.job))
-        self._points = StartingPoints(submission, self._store)
+        self._points = StartingPoints(submission, self._store, place.storage)
         first = self._points.first()
         self.first: StartingPoint = first.point
         """What the first attempt starts from."""
@@ -50,15 +50,15 @@ class JobCheckpoints:
         self._answers = Way(WayKind.OUTCOMES, label, self._answered)
         self.ways: list[Way] = [self._work.metadata, self._work.deletes, self._answers]
         """The JobMaster's ways to its store and back."""
-        if self._store is not None:
-            self._shell = Checkpointing(
-                submission,
-                self._store,
-                first,
-                io=self._work,
-                now=place.clock.monotonic,
-                wake=self._answers.put,
-            )
+        self._shell = Checkpointing(
+            submission,
+            self._store,
+            first,
+            storage=place.storage,
+            io=self._work,
+            now=place.clock.monotonic,
+            wake=self._answers.put,
+        )
 
     @property
     def folder(self) -> str | None:
@@ -67,24 +67,28 @@ class JobCheckpoints:
 
     def statistics(self) -> CheckpointingStatistics | None:
         """How the checkpoints went; ``None`` when there are none. On any thread."""
-        return None if self._shell is None else self._shell.statistics()
+        return self._shell.statistics()
+
+    @property
+    def stopped_with(self) -> str | None:
+        """The savepoint that the job stopped with."""
+        return self._shell.stopped_with
 
     def deadline(self) -> float | None:
         """When ``look`` is due."""
         if self._stale:
             self._stale = False
-            self._deadline = None if self._shell is None else self._shell.deadline()
+            self._deadline = self._shell.deadline()
         return self._deadline
 
     def look(self) -> None:
         """Do what is due now."""
-        if self._shell is not None:
-            self._stale = True
-            self._shell.look()
+        self._stale = True
+        self._shell.look()
 
     def prepare(self, then: Callable[[StartingPoint | Exception], None]) -> None:
         """Find out what the next attempt starts from, when the store is done with all before that."""
-        retained = () if self._shell is None else self._shell.retained
+        retained = self._shell.retained
 
         def look_up() -> None:
             found: StartingPoint | Exception
@@ -103,16 +107,14 @@ class JobCheckpoints:
 
     def begin(self, tasks: Tasks, point: StartingPoint) -> None:
         """An attempt begins."""
-        if self._shell is not None:
-            self._stale = True
-            self._shell.begin(tasks, point)
-            self._shell.delete_later(point.leftovers)
+        self._stale = True
+        self._shell.begin(tasks, point)
+        self._shell.delete_later(point.leftovers)
 
     def running(self) -> None:
         """Every task of the attempt runs."""
-        if self._shell is not None:
-            self._stale = True
-            self._shell.running()
+        self._stale = True
+        self._shell.running()
 
     def heard(
         self,
@@ -120,31 +122,32 @@ class JobCheckpoints:
         report: CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged,
     ) -> None:
         """A task of the attempt said something."""
-        if self._shell is not None:
-            self._stale = True
-            self._shell.heard(task, report)
+        self._stale = True
+        self._shell.heard(task, report)
 
     def request(self, wish: Future[str]) -> None:
-        """Take a checkpoint now."""
-        assert self._shell is not None  # noqa: S101  (asked by the caller: enabled)
+        """Take a checkpoint now, of a job that takes some."""
         self._stale = True
         self._shell.request(wish)
 
+    def request_savepoint(self, wish: SavepointWish) -> None:
+        """Take a savepoint now."""
+        self._stale = True
+        self._shell.request_savepoint(wish)
+
     def ended(self, reason: str) -> None:
         """Nothing of the attempt counts any more."""
-        if self._shell is not None:
-            self._stale = True
-            self._shell.ended(reason)
+        self._stale = True
+        self._shell.ended(reason)
 
     def end(self, status: JobStatus) -> None:
         """The job is over: delete what must not stay, here and now."""
-        if self._shell is not None:
-            self._shell.end(status, 0.0)
-            self._work.close(0.0)
+        self._shell.end(status, 0.0)
+        self._work.close(0.0)
 
     def _answered(self, answer: StoreAnswered | Callable[[], None]) -> None:
         if not isinstance(answer, StoreAnswered):
             answer()
-        elif self._shell is not None:
+        else:
             self._stale = True
             self._shell.take_answers()

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from riverrun.cluster.savepoint_wishes import SavepointWish, savepoint_wish
 from riverrun.core import options
 from riverrun.core.clock import ManualClock, SystemClock
 from riverrun.core.errors import CheckpointFailed, Failure
@@ -39,6 +40,7 @@ class InProcessJob:
         self._lock = threading.Lock()
         self._orders: deque[Callable[[LocalJob], None]] = deque()
         self._wishes: list[Future[str]] = []
+        self._stops: list[SavepointWish] = []
         self._woken = threading.Event()
         self._done = threading.Event()
         self._cancelled = False
@@ -120,8 +122,26 @@ class InProcessJob:
                 self._woken.set()
         return wish.result(timeout)
 
+    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
+        return self._ask(savepoint_wish(self.job_id, self._submission.config, target))
+
+    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
+        config = self._submission.config
+        return self._ask(savepoint_wish(self.job_id, config, target, stop=True, drain=drain))
+
     def checkpoints(self) -> Any:
         return self._job.checkpoints()
+
+    def _ask(self, wish: SavepointWish) -> Future[str]:
+        with self._lock:
+            if self._done.is_set():
+                raise self._too_late()
+            self._wishes.append(wish.taken)
+            if wish.order.stop:
+                self._stops.append(wish)
+            self._orders.append(lambda job: job.request_savepoint(wish))
+            self._woken.set()
+        return wish.outcome
 
     def _build(self) -> LocalJob:
         submission = self._submission
@@ -166,6 +186,8 @@ class InProcessJob:
                     if not wish.done():
                         wish.set_exception(self._too_late())
                 self._done.set()
+            for stop in self._stops:
+                stop.settle(self.name, self._status)
 
     def _drive(self) -> None:
         job = self._job

@@ -22,6 +22,7 @@ from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.cluster.job_master import job_events as ev
 from riverrun.cluster.job_master import restart_strategy
 from riverrun.cluster.job_master.job_state import JobState
+from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
 from riverrun.core import options
 from riverrun.core.errors import CheckpointFailed, Failure, InternalError
@@ -111,6 +112,10 @@ class LocalJob:
             return
         why = f"takes no checkpoints; set {options.CHECKPOINT_INTERVAL.key!r}"
         wish.set_exception(CheckpointFailed(f"job {self._submission.name!r}: {why}"))
+
+    def request_savepoint(self, wish: SavepointWish) -> None:
+        """Take a savepoint now; ``wish.taken`` gets its location, or CheckpointFailed."""
+        self._checkpoints.request_savepoint(wish)
 
     # what drives the job
 
@@ -275,6 +280,7 @@ class LocalJob:
         self._fail(attempt, attempt.describe(error, way), stop=True)
 
     def _fail(self, attempt: LocalAttempt, failure: Failure, *, stop: bool) -> None:
+        failure = after_stop(failure, self._checkpoints.stopped_with)
         self._decide(ev.CauseSettled(failure))
         self._decide(ev.AttemptMoved(JobStatus.FAILING))
         self._leave(attempt, failure.headline(), stop=stop)

@@ -37,14 +37,14 @@ class TaskHost:
 
     Args:
         task: the task.
-        parts: writes its snapshots; ``None`` when it takes none.
+        parts: writes its snapshots.
         report: called with each report that arrives at the JobMaster.
     """
 
     def __init__(
         self,
         task: Task,
-        parts: SnapshotParts | None,
+        parts: SnapshotParts,
         report: Callable[[TaskHost, Report], None],
     ) -> None:
         self.task = task
@@ -55,7 +55,8 @@ class TaskHost:
         self.reports = Way(WayKind.REPORTS, name, lambda each: report(self, each))
         self.writes = Way(WayKind.WRITES, name, self._write)
         self._parts = parts
-        self._said_input_over = parts is None
+        # Who takes no checkpoints does not wait for one.
+        self._said_input_over = deployment.checkpoint_folder is None
         self._finished = False
         self.roused = False
         """Whether the task was told something, or woken, since its last turn."""
@@ -105,7 +106,7 @@ class TaskHost:
 
     def _obey(self, order: Order) -> None:
         self.roused = True
-        if isinstance(order, CheckpointAborted) and self._parts is not None:
+        if isinstance(order, CheckpointAborted):
             self._parts.abort(order.checkpoint)
         self.task.obey(order)
 
@@ -113,7 +114,6 @@ class TaskHost:
         if snapshot is None:
             self.reports.put(StatusChanged(TaskStatus.FINISHED))
             return
-        assert self._parts is not None  # noqa: S101  (nobody triggers checkpoints otherwise)
         answer = self._parts.write(snapshot)
         if answer is not None:
             self.reports.put(answer)

@@ -215,7 +215,8 @@ class BarrierHandler:
             # A channel keeps its order, so barriers of an older one can only miss because it was given up.
             known = {*self._pending, *self._noticed}
             for older in sorted(number for number in known if number < barrier.checkpoint):
-                actions += self._drop(older)
+                if not self._goes_on_beside(older, barrier):
+                    actions += self._drop(older)
         self._latest = max(self._latest, barrier.checkpoint)
         self._aborted = {number for number in self._aborted if number > self._latest}
         _, noticed_at = self._noticed.get(barrier.checkpoint, (barrier, now))
@@ -225,6 +226,18 @@ class BarrierHandler:
             progress.taken = True
             actions.append(TakeSnapshot(barrier, True, frozenset(), 0.0, progress.began))  # noqa: FBT003
         return actions
+
+    def _goes_on_beside(self, older: int, barrier: Barrier) -> bool:
+        """Whether the older checkpoint is not held up by barriers, so that a savepoint's may come first.
+
+        Savepoints are aligned while checkpoints of the same job need not be.
+        """
+        progress = self._pending.get(older)
+        return (
+            progress is not None
+            and progress.mode is not BarrierMode.ALIGNED
+            and decode_options(barrier.options).savepoint is not None
+        )
 
     def _turn_unaligned(self, progress: _Progress, barrier: Barrier, now: float) -> list[Action]:
         past = frozenset(self.blocked)
@@ -254,7 +267,8 @@ class BarrierHandler:
             waited if progress.mode is BarrierMode.ALIGNED else 0.0,
             progress.began,
         )
-        if not self.blocked:
+        # Channels wait for the one aligned checkpoint only.
+        if progress.mode is not BarrierMode.ALIGNED or not self.blocked:
             return [taken]
         self.blocked.clear()
         return [taken, Release()]

@@ -166,11 +166,13 @@ class Link:
             self._opened = True
             self._guard(lambda _: operator.recommit(context))
 
-    def freeze(self, checkpoint: int, timestamp: int, *, finished: bool) -> FrozenStates:
+    def freeze(
+        self, checkpoint: int, timestamp: int, *, finished: bool, savepoint: bool
+    ) -> FrozenStates:
         """Bring the operator's state up to date and freeze it."""
         if self._opened:
             self._guard(lambda op: op.snapshot(checkpoint, timestamp))
-        return self.states.freeze(checkpoint, finished=finished)
+        return self.states.freeze(checkpoint, finished=finished, savepoint=savepoint)
 
     def checkpoint_completed(self, checkpoint: int) -> None:
         self.states.checkpoint_completed(checkpoint)
@@ -321,9 +323,14 @@ class Chain:
         for link in reversed(self._links):
             link.recommit(self._context(link))
 
-    def freeze(self, checkpoint: int, timestamp: int, *, finished: bool) -> list[FrozenStates]:
+    def freeze(
+        self, checkpoint: int, timestamp: int, *, finished: bool, savepoint: bool = False
+    ) -> list[FrozenStates]:
         """The state of all operators now, from the head on."""
-        return [link.freeze(checkpoint, timestamp, finished=finished) for link in self._links]
+        return [
+            link.freeze(checkpoint, timestamp, finished=finished, savepoint=savepoint)
+            for link in self._links
+        ]
 
     def checkpoint_completed(self, checkpoint: int) -> None:
         """Tell every operator that ``checkpoint`` can be relied on."""

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import TaskDeployment
+from riverrun.protocol.barriers import decode_options
 from riverrun.protocol.elements import Barrier, EndOfChannel
 from riverrun.protocol.snapshots import SnapshotTimes
 from riverrun.runtime.barriers import (
@@ -44,14 +45,24 @@ class TaskCheckpoints:
         """An unaligned snapshot whose channel state is not complete."""
         self._first_after_end: int | None = None
         self._ready: list[TaskSnapshot] = []
+        self._held: TakeSnapshot | None = None
+        """Of a savepoint that the streams are to end before, as long as they have not."""
+        self._stops_at: int | None = None
         self.input_over = False
-        """Whether the task has processed all its input; set by the task."""
+        """Whether the task has processed all its input; set by the task, see ``take_held``."""
+        self.was_drained = False
+        """Whether the input is over only because the job stops; set by the task, if it is a source."""
         self.last_alignment_ms = 0.0
 
     @property
     def blocked(self) -> set[int]:
         """Channels from which nothing may be taken now."""
         return self._handler.blocked
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the savepoint that the job stops with was taken: nothing may be emitted any more."""
+        return self._stops_at is not None
 
     def take(self) -> list[TaskSnapshot]:
         """Snapshots that are ready to be written."""
@@ -95,11 +106,17 @@ class TaskCheckpoints:
     def completed(self, checkpoint: int) -> bool:
         """``checkpoint`` can be relied on; whether the task may leave now."""
         self._chain.checkpoint_completed(checkpoint)
+        if checkpoint == self._stops_at:
+            return True
         return self._first_after_end is not None and checkpoint >= self._first_after_end
 
     def aborted(self, checkpoint: int) -> None:
-        """``checkpoint`` will never exist."""
+        """``checkpoint`` will never exist; a task that was to stop with it goes on."""
         self._act(self._handler.abort(checkpoint))
+        if checkpoint == self._stops_at:
+            self._stops_at = None
+        if self._held is not None and self._held.barrier.checkpoint == checkpoint:
+            self._held = None
         self._chain.checkpoint_aborted(checkpoint)
 
     def close(self) -> None:
@@ -107,6 +124,12 @@ class TaskCheckpoints:
         for snapshot in (*self._ready, *([self._gathering] if self._gathering else [])):
             snapshot.discard()
         self._ready, self._gathering = [], None
+
+    def take_held(self) -> None:
+        """The input is over: take the savepoint that waited for that."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._snapshot(held)
 
     def _act(self, actions: list[Action]) -> None:
         for action in actions:
@@ -124,9 +147,20 @@ class TaskCheckpoints:
 
     def _snapshot(self, action: TakeSnapshot) -> None:
         barrier = action.barrier
+        options = decode_options(barrier.options)
+        if options.drains and not self.input_over:
+            self._held = action
+            return
+        finished = self.input_over and not self.was_drained
+        savepoint = options.savepoint
         started = self._clock.monotonic()
         delay = self._clock.now() - barrier.timestamp - action.alignment_ms
-        frozen = self._chain.freeze(barrier.checkpoint, barrier.timestamp, finished=self.input_over)
+        frozen = self._chain.freeze(
+            barrier.checkpoint,
+            barrier.timestamp,
+            finished=finished,
+            savepoint=savepoint is not None,
+        )
         for output in self._outputs:
             output.control(barrier)
         snapshot = TaskSnapshot(
@@ -140,8 +174,11 @@ class TaskCheckpoints:
                 aligned_bytes=self._inputs.deferred_bytes,
                 unaligned=action.unaligned,
             ),
-            finished=self.input_over,
+            finished=finished,
+            savepoint=savepoint,
         )
+        if options.stops:
+            self._stops_at = barrier.checkpoint
         self._inputs.deferred_bytes = 0
         self.last_alignment_ms = action.alignment_ms
         if self.input_over and self._first_after_end is None:

@@ -91,6 +91,7 @@ class Inputs:
                 self._channels[edge.edge, producer] = channel
         self._by_index = list(self._channels.values())
         self._over = 0
+        self._ended = 0
         # Runs wait encoded and are decoded one at a time, right before they are worked on: a frame
         # holds many runs, and values made long before their use would have left the CPU's caches.
         self._waiting: deque[tuple[InputChannel, Waiting]] = deque()
@@ -114,9 +115,14 @@ class Inputs:
         return self._over == len(self._channels)
 
     @property
+    def ended(self) -> bool:
+        """Whether the end of every channel was taken: its producer is done."""
+        return self._ended == len(self._channels)
+
+    @property
     def waiting(self) -> bool:
         """Whether elements were received and not yet taken or held back."""
-        return self._rest is not None or bool(self._waiting) or self._released is not None
+        return self._rest is not None or bool(self._waiting) or bool(self._released)
 
     @property
     def waiting_records(self) -> int:
@@ -172,6 +178,8 @@ class Inputs:
             if not isinstance(element, Records):
                 if isinstance(element, EndOfInput):
                     self._over += 1
+                elif isinstance(element, EndOfChannel):
+                    self._ended += 1
                 return channel, element
         else:
             channel, element = self._rest

@@ -11,13 +11,20 @@ from riverrun.core import options
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import ChainedOperator, TaskDeployment
 from riverrun.graph.key_groups import group_range
-from riverrun.protocol.snapshots import OperatorRestore, OperatorSnapshot, OperatorStatePart
+from riverrun.protocol.snapshots import (
+    KeyedSnapshot,
+    OperatorRestore,
+    OperatorSnapshot,
+    OperatorStatePart,
+)
 from riverrun.runtime.deferred import OpenSpill
 from riverrun.runtime.system_state import COMMITTABLES, FrozenItems, thaw_items
 from riverrun.state.backend import BackendSettings, FrozenState, KeyedStateBackend
 from riverrun.state.backends import create_backend
 from riverrun.state.operator_state import FrozenOperatorState, OperatorStateBackend
-from riverrun.storage.snapshot_files import SavedFiles, SnapshotFiles
+from riverrun.state.parquet.facts import Owner
+from riverrun.state.parquet.snapshot import write_keyed, write_operator_state
+from riverrun.storage.snapshot_files import NamedFiles, SavedFiles, SnapshotFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +115,28 @@ class OperatorStates:
         """Ask ``items`` for a system state at each snapshot."""
         self._system[name] = items
 
-    def freeze(self, checkpoint: int, *, finished: bool) -> FrozenStates:
-        """Everything as it is now; of a finished operator only what is still to be committed."""
+    def freeze(self, checkpoint: int, *, finished: bool, savepoint: bool = False) -> FrozenStates:
+        """Everything as it is now; of a finished operator only what is still to be committed.
+
+        A savepoint has all of it: nobody goes on from the state of a finished operator, but people
+        may want to read it.
+        """
         keyed = operator = None
-        if not finished:
+        if not finished or savepoint:
             # State that nobody asked for since the restart belongs to the next checkpoint all the same.
             if self._keyed is None and self._restore.keyed and self.has_key:
                 self._keyed = self._open_keyed()
-            keyed = None if self._keyed is None else self._keyed.freeze(checkpoint)
+            if self._keyed is not None:
+                keyed = self._keyed.freeze(checkpoint, savepoint=savepoint)
             if self._operator is not None or self._restore.lists:
                 operator = self.operator.freeze()
         system = [
             FrozenItems(name, items())
             for name, items in self._system.items()
-            if not finished or name == COMMITTABLES
+            if not finished or savepoint or name == COMMITTABLES
         ]
-        return FrozenStates(self._described.operator_id, keyed, operator, system)
+        owner = Owner(self._name, self._described.operator_id, self._deployment.subtask)
+        return FrozenStates(owner, keyed, operator, system)
 
     def checkpoint_completed(self, checkpoint: int) -> None:
         """Tell the backends."""
@@ -181,7 +194,7 @@ class OperatorStates:
 class FrozenStates:
     """One operator's state at one moment."""
 
-    operator_id: str
+    owner: Owner
     keyed: FrozenState | None
     operator: FrozenOperatorState | None
     system: Sequence[FrozenItems]
@@ -191,14 +204,29 @@ class FrozenStates:
         keyed = None if self.keyed is None else self.keyed.write(files)
         lists = () if self.operator is None else self.operator.write(files)
         system = tuple(part for items in self.system if (part := items.write(files)).items)
-        if keyed is None and not lists and not system:
-            return None
-        return OperatorSnapshot(self.operator_id, keyed, (*lists, *system))
+        return self._described(keyed, (*lists, *system))
+
+    def write_savepoint(self, files: NamedFiles) -> OperatorSnapshot | None:
+        """Write it in the open format of savepoints; ``None`` when there is nothing."""
+        keyed = None if self.keyed is None else write_keyed(self.keyed, files)
+        lists: tuple[OperatorStatePart, ...] = ()
+        if self.operator is not None:
+            lists = write_operator_state(self.operator.items(), files, self.owner)
+        written = (items.write_savepoint(files, self.owner) for items in self.system)
+        system = tuple(part for part in written if part is not None)
+        return self._described(keyed, (*lists, *system))
 
     def discard(self) -> None:
         """Release what the freeze holds."""
         if self.keyed is not None:
             self.keyed.discard()
+
+    def _described(
+        self, keyed: KeyedSnapshot | None, lists: tuple[OperatorStatePart, ...]
+    ) -> OperatorSnapshot | None:
+        if keyed is None and not lists:
+            return None
+        return OperatorSnapshot(self.owner.operator_id, keyed, lists)
 
 
 def _is_system(part: OperatorStatePart) -> bool:

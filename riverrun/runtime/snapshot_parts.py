@@ -13,10 +13,14 @@ from riverrun.core.errors import ProgramError
 from riverrun.protocol.control import CheckpointAcknowledged, CheckpointDeclined
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.storage.checkpoint_files import CheckpointFiles
+from riverrun.storage.savepoint_files import SavepointFiles
 
 log = logging.getLogger(__name__)
 
-TargetOf: TypeAlias = Callable[[TaskSnapshot], CheckpointFiles]
+Target: TypeAlias = CheckpointFiles | SavepointFiles
+"""Where a snapshot is written to: a savepoint's files are its own."""
+
+TargetOf: TypeAlias = Callable[[TaskSnapshot], Target]
 """From a snapshot to where it is written; asked once for each that is not aborted before."""
 
 _ABORTED_REMEMBERED: Final = 100
@@ -59,10 +63,13 @@ class SnapshotParts:
             snapshot.discard()
             return None
         began = self._clock.monotonic()
-        target: CheckpointFiles | None = None
+        target: Target | None = None
         try:
             target = self._target_of(snapshot)
-            described, times = snapshot.write(target)
+            if isinstance(target, SavepointFiles):
+                described, times = snapshot.write_savepoint(target)
+            else:
+                described, times = snapshot.write(target)
         except Exception as error:
             snapshot.discard()
             self._clear(target)
@@ -77,7 +84,7 @@ class SnapshotParts:
         )
         return CheckpointAcknowledged(checkpoint, described, times)
 
-    def _clear(self, target: CheckpointFiles | None) -> None:
+    def _clear(self, target: Target | None) -> None:
         if target is None:
             return
         try:

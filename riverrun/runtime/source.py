@@ -56,6 +56,8 @@ class SourceDriver:
         self._longest_run = _MOST
         self._next_poll = 0.0
         self.ended = False
+        self.drained = False
+        """Whether it was made to end before its input did."""
         self._register_metrics(metrics)
 
     def open(self) -> None:
@@ -135,6 +137,11 @@ class SourceDriver:
             self._alignment.allowed = watermark
             with blamed(self._name):
                 self._align()
+
+    def drain(self) -> None:
+        """Give no more records, as if the input were over."""
+        if not self.ended:
+            self.ended = self.drained = True
 
     def leave_group(self) -> None:
         """The source has ended: others need not wait for it."""

@@ -18,6 +18,7 @@ from riverrun.graph.deployment import TaskDeployment
 from riverrun.graph.specs import SourceSpec
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.registry import TaskMetrics
+from riverrun.protocol.barriers import decode_options
 from riverrun.protocol.control import (
     CheckpointAborted,
     CheckpointCompleted,
@@ -136,12 +137,13 @@ class Task:
     @property
     def awaiting(self) -> bool:
         """Whether something outside is under way that will wake the task."""
-        return self._chain.awaiting
+        return self._chain.awaiting and not self._checkpoints.suspended
 
     @property
     def starved(self) -> bool:
         """Whether the task can do nothing about its input but wait for frames."""
-        return self.reads_input and not self._inputs.waiting and not self._inputs.finished
+        over = self._inputs.finished or self._inputs.ended
+        return self.reads_input and not self._inputs.waiting and not over
 
     @property
     def reads_input(self) -> bool:
@@ -178,6 +180,8 @@ class Task:
             return
         match order:
             case TriggerCheckpoint(checkpoint, timestamp_ms, options):
+                if self._source is not None and decode_options(options).drains:
+                    self._source.drain()
                 self._checkpoints.trigger(Barrier(checkpoint, timestamp_ms, options))
             case CheckpointCompleted(checkpoint):
                 if self._checkpoints.completed(checkpoint):
@@ -210,11 +214,14 @@ class Task:
             return Turn.FINISHED
         self._run_due()
         accepting = self._chain.accepting
+        suspended = self._checkpoints.suspended
         if self._source is not None:
-            self._note_standstill(standing=not accepting)
+            self._note_standstill(standing=not accepting or suspended)
         worked = accepting and self._read()
-        if not self.input_over and self._input_over():
+        if not self.input_over and not suspended and self._input_over():
             self._finish()
+        if self.input_over and not self._awaits_checkpoint():
+            self._end()
         self._busy = worked
         if self._finished:
             return Turn.FINISHED
@@ -231,10 +238,11 @@ class Task:
         alignment = self._checkpoints.deadline()
         if alignment is not None:
             times.append(alignment)
-        due = None if self.input_over else self._chain.due_at()
+        resting = self.input_over or self._checkpoints.suspended
+        due = None if resting else self._chain.due_at()
         if due is not None:
             times.append(now + max(0, due - self._clock.now()))
-        if self._source is not None and not self._ending:
+        if self._source is not None and not self._ending and not resting:
             if self._chain.accepting:
                 times.append(self._source.poll_at())
             times.append(self._source.due_at())
@@ -269,7 +277,7 @@ class Task:
         alignment = self._checkpoints.deadline()
         if alignment is not None and alignment <= now:
             self._checkpoints.run_due(now)
-        if self.input_over:
+        if self.input_over or self._checkpoints.suspended:
             return
         due = self._chain.due_at()
         if due is not None and due <= (wall := self._clock.now()):
@@ -295,7 +303,7 @@ class Task:
 
     def _read_source(self) -> bool:
         assert self._source is not None  # noqa: S101  (asked by turn)
-        if self._ending or self._had_finished:
+        if self._ending or self._had_finished or self._checkpoints.suspended:
             return False
         start = self._clock.monotonic()
         if self._source.poll_at() > start:
@@ -367,10 +375,19 @@ class Task:
                 return
             self._chain.finish()
         self._checkpoints.input_over = True
+        self._checkpoints.was_drained = self._source is not None and self._source.drained
         for output in self._outputs:
             output.control(EndOfInput())
-        if not self._settings.final_checkpoint or self.deployment.checkpoint_folder is None:
-            self._end()
+        self._checkpoints.take_held()
+
+    def _awaits_checkpoint(self) -> bool:
+        """Whether a checkpoint has to complete before the task, whose input is over, ends."""
+        if self._settings.final_checkpoint and self.deployment.checkpoint_folder is not None:
+            return True
+        if self._source is not None:
+            return self._source.drained
+        # As long as there are producers the barrier of a savepoint may follow the end of their records.
+        return not self._inputs.ended
 
     def _end(self) -> None:
         for output in self._outputs:

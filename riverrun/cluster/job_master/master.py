@@ -38,6 +38,7 @@ from riverrun.cluster.job_master.preparation import Deploy, Preparation, Prepare
 from riverrun.cluster.job_master.restart_strategy import RestartStrategy
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.links import TaskServer
+from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop, savepoint_wish
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
 from riverrun.core.clock import Clock, SystemClock
 from riverrun.core.errors import CheckpointFailed, Failure, InternalError
@@ -63,7 +64,9 @@ class _CheckpointWanted:
     wish: Future[str]
 
 
-_Note: TypeAlias = AttemptNote | ev.JobEvent | PreparedAttempt | _CheckpointWanted | StoreAnswered
+_Note: TypeAlias = (
+    AttemptNote | ev.JobEvent | PreparedAttempt | _CheckpointWanted | SavepointWish | StoreAnswered
+)
 
 
 class JobMaster:
@@ -130,6 +133,7 @@ class JobMaster:
         self._view = JobView(self._time.clock)
         self._hearing = threading.Lock()
         self._is_deaf = False  # whether nobody reads the notes any more
+        self._stops: list[SavepointWish] = []  # they are answered at the job's end
 
     @property
     def job_id(self) -> JobId:
@@ -204,11 +208,18 @@ class JobMaster:
                 f"job {self.name!r}: takes no checkpoints; set {CHECKPOINT_INTERVAL.key!r}"
             )
         wish: Future[str] = Future()
-        with self._hearing:
-            if self._is_deaf:
-                raise CheckpointFailed(f"job {self.name!r}: has ended")
-            self._notes.put(_CheckpointWanted(wish))
+        self._ask(_CheckpointWanted(wish))
         return wish.result(timeout)
+
+    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
+        wish = savepoint_wish(self.job_id, self._submission.config, target)
+        self._ask(wish)
+        return wish.outcome
+
+    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
+        wish = savepoint_wish(self.job_id, self._submission.config, target, stop=True, drain=drain)
+        self._ask(wish)
+        return wish.outcome
 
     def checkpoints(self) -> CheckpointingStatistics | None:
         checkpointing = self._checkpointing
@@ -227,7 +238,7 @@ class JobMaster:
         if failure.type_name in _DAMAGE and checkpoint is not None and not self._is_up:
             # Found by a task in what it read; the next attempt tries an older checkpoint.
             self._doubtful.add(checkpoint.id)
-        self._decide(ev.CauseSettled(failure))
+        self._decide(ev.CauseSettled(after_stop(failure, self._stopped_with())))
 
     def values_due(self, status: JobStatus) -> None:
         if status is JobStatus.RUNNING:
@@ -245,6 +256,8 @@ class JobMaster:
         self._note_that_all_run()
 
     def attempt_over(self, status: JobStatus, failure: Failure | None) -> None:
+        if failure is not None:
+            failure = after_stop(failure, self._stopped_with())
         self._decide(ev.AttemptOver(status, failure))
 
     # the job's thread
@@ -285,14 +298,28 @@ class JobMaster:
             case PreparedAttempt():
                 self._prepared = note
                 self._decide(ev.AttemptPrepared())
-            case _CheckpointWanted(wish):
+            case _CheckpointWanted() | SavepointWish() | StoreAnswered():
                 if self._checkpointing is not None:
-                    self._checkpointing.request(wish)
-            case StoreAnswered():
-                if self._checkpointing is not None:
-                    self._checkpointing.take_answers()
+                    self._take_about_checkpoints(note, self._checkpointing)
             case _:
                 self._decide(note)
+
+    def _take_about_checkpoints(
+        self,
+        note: _CheckpointWanted | SavepointWish | StoreAnswered,
+        checkpointing: Checkpointing,
+    ) -> None:
+        match note:
+            case _CheckpointWanted(wish):
+                checkpointing.request(wish)
+            case SavepointWish(order):
+                if order.stop:
+                    self._stops.append(note)
+                checkpointing.request_savepoint(note)
+            case StoreAnswered():
+                checkpointing.take_answers()
+            case _:
+                assert_never(note)
 
     def _look(self) -> None:
         """Do what is due by now."""
@@ -345,15 +372,15 @@ class JobMaster:
         """The first attempt, before there is another thread."""
         try:
             first = self._preparation.first()
-            if self._preparation.store is not None:
-                self._checkpointing = Checkpointing(
-                    self._submission,
-                    self._preparation.store,
-                    first,
-                    io=self._io,
-                    now=self._time.now,
-                    wake=self._notes.put,
-                )
+            self._checkpointing = Checkpointing(
+                self._submission,
+                self._preparation.store,
+                first,
+                storage=self._preparation.storage,
+                io=self._io,
+                now=self._time.now,
+                wake=self._notes.put,
+            )
             return self._open(self._preparation.attempt(Attempt(0), first.point))
         except BaseException as e:
             self._decide(ev.StartRefused(failure_of(e)))
@@ -403,6 +430,8 @@ class JobMaster:
         self._release_store(status)
         self._refuse_wishes()
         self._view.end(status, failure)
+        for wish in self._stops:
+            wish.settle(self.name, status)
 
     def _release_store(self, status: JobStatus) -> None:
         if self._submission.resume and JobStatus.RUNNING not in self._state.story:
@@ -421,7 +450,21 @@ class JobMaster:
         while not self._notes.empty():
             note = self._notes.get()
             if isinstance(note, _CheckpointWanted):
-                note.wish.set_exception(CheckpointFailed(f"job {self.name!r}: has ended"))
+                note.wish.set_exception(self._too_late())
+            elif isinstance(note, SavepointWish):
+                note.taken.set_exception(self._too_late())
+
+    def _ask(self, note: _CheckpointWanted | SavepointWish) -> None:
+        with self._hearing:
+            if self._is_deaf:
+                raise self._too_late()
+            self._notes.put(note)
+
+    def _too_late(self) -> CheckpointFailed:
+        return CheckpointFailed(f"job {self.name!r}: has ended")
+
+    def _stopped_with(self) -> str | None:
+        return None if self._checkpointing is None else self._checkpointing.stopped_with
 
     def _collapse(self, error: Exception) -> None:
         """A core itself broke: end the job as far as that is possible without it."""

@@ -63,6 +63,7 @@ class Preparation:
         place: CheckpointPlace | None,
         storage: Storage | None,
     ) -> None:
+        self._config = submission.config
         self._deploy = deploy
         self._engines = engines
         self.store: CheckpointStore | None = None
@@ -70,7 +71,11 @@ class Preparation:
         if place is not None:
             storage = storage or open_storage(place.root, submission.config)
             self.store = CheckpointStore(storage, place.root, str(submission.job))
-        self._starting_points = StartingPoints(submission, self.store)
+        self._starting_points = StartingPoints(submission, self.store, self.storage)
+
+    def storage(self, location: str) -> Storage:
+        """The store that holds ``location``."""
+        return open_storage(location, self._config)
 
     def first(self) -> FirstStart:
         """Where the job begins; raises what refuses it."""

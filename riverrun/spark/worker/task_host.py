@@ -24,7 +24,7 @@ from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.snapshot import TaskSnapshot
-from riverrun.runtime.snapshot_parts import SnapshotParts
+from riverrun.runtime.snapshot_parts import SnapshotParts, Target
 from riverrun.runtime.task import Task
 from riverrun.serde.runs import PickleRunCodec
 from riverrun.spark.worker.control_client import ControlClient
@@ -34,6 +34,7 @@ from riverrun.storage.blobs import FileRef
 from riverrun.storage.checkpoint_files import CheckpointFiles, SavedCheckpointFiles
 from riverrun.storage.local_copies import LocalCopies, sweep_stale
 from riverrun.storage.open import open_storage
+from riverrun.storage.savepoint_files import SavepointFiles
 from riverrun.storage.storage import Storage
 
 
@@ -118,7 +119,11 @@ class TaskHost:
         if self._copies is not None and files is not None:
             self._copies.keep_only(files, checkpoint)
 
-    def _target_of(self, snapshot: TaskSnapshot) -> CheckpointFiles:
+    def _target_of(self, snapshot: TaskSnapshot) -> Target:
+        order = snapshot.savepoint
+        if order is not None:
+            storage = open_storage(order.folder, self._deployment.config)
+            return SavepointFiles(storage, order.folder, self._folder.path)
         folder = self._deployment.checkpoint_folder
         assert folder is not None  # noqa: S101  (nobody triggers checkpoints otherwise)
         return CheckpointFiles(

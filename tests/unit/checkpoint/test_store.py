@@ -94,11 +94,11 @@ def test_an_empty_store_has_nothing_to_start_from() -> None:
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
-        ((), "there is no checkpoint; was it deleted"),
-        (("chk-7/part",), "it has no '_metadata' file, so the checkpoint was never complete"),
+        ((), "there is no checkpoint or savepoint; was it deleted"),
+        (("chk-7/part",), "it has no '_metadata' file, so it is no checkpoint or savepoint"),
         (
             ("chk-7/chk-1/_metadata",),
-            r"it is not a checkpoint but holds some; give one of \['.*/chk-7/chk-1'\]",
+            r"it is neither a checkpoint nor a savepoint but holds some; give one of \['.*/chk-7/chk-1'\]",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -72,8 +73,20 @@ class FakeJob:
     def trigger_checkpoint(self, timeout: float | None = None) -> str:
         return f"/checkpoints/chk-1 within {timeout}"
 
+    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
+        return _there(f"savepoint in {target}")
+
+    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
+        return _there(f"last savepoint in {target}, drained: {drain}")
+
     def checkpoints(self) -> str:
         return "figures"
+
+
+def _there(value: str) -> Future[str]:
+    future: Future[str] = Future()
+    future.set_result(value)
+    return future
 
 
 class FakeEngine:

@@ -47,8 +47,10 @@ class FakeChain:
     processed: list[Record] = field(default_factory=list)
     frozen: dict[int, list[Record]] = field(default_factory=dict)
 
-    def freeze(self, checkpoint: int, timestamp: int, *, finished: bool) -> list[Any]:
-        del timestamp, finished
+    def freeze(
+        self, checkpoint: int, timestamp: int, *, finished: bool, savepoint: bool
+    ) -> list[Any]:
+        del timestamp, finished, savepoint
         self.frozen[checkpoint] = list(self.processed)
         return []
 

@@ -19,6 +19,7 @@ from riverrun.graph.partitioning import Forward
 from riverrun.graph.specs import MapSpec, OperatorSpec, SourceSpec
 from riverrun.protocol.elements import (
     Element,
+    EndOfChannel,
     EndOfInput,
     LatencyMarker,
     Records,
@@ -113,7 +114,7 @@ def double(value: int) -> int:
 def test_records_go_through_the_chain_and_the_end_is_passed_on() -> None:
     task = make_task(MapSpec(double), clock=ManualClock())
 
-    Feeder(task).send(Records([1, 2], [10, 20]), EndOfInput())
+    Feeder(task).send(Records([1, 2], [10, 20]), EndOfInput(), EndOfChannel())
 
     assert drain(task) is Turn.FINISHED
     values = [e for e in outputs(task) if isinstance(e, Records)]
