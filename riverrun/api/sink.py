@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from riverrun.api.runtime_context import DetachedRuntimeContext, RuntimeContext
 
@@ -117,6 +117,9 @@ class Committer(ABC):
 
 class Sink(ABC, Generic[T]):
     """Describes where records go; picklable, holds no connection."""
+
+    takes_columns: ClassVar[bool] = False
+    """Whether ``write_run`` may be given a ColumnRun and a TimeColumn where it is given lists otherwise."""
 
     @abstractmethod
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[T]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
 
@@ -11,6 +11,8 @@ __all__ = ["DiscardingSink"]
 
 class DiscardingSink(Sink[Any]):
     """Takes every record and does nothing with it."""
+
+    takes_columns: ClassVar[bool] = True
 
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
         del context

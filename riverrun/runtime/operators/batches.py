@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from riverrun.serde.columns import ColumnRun, TimeColumn, known_layout, time_arr
 class MapBatchesOperator(FunctionOperator):
     """A batch in, a batch out."""
 
-    takes_columns: ClassVar[bool] = True
+    takes_columns = True
 
     def __init__(self, spec: MapBatchesSpec) -> None:
         super().__init__(spec.fn)
@@ -79,7 +79,7 @@ class MapBatchesOperator(FunctionOperator):
 class FilterBatchesOperator(FunctionOperator):
     """Keeps the records for which the mask is true."""
 
-    takes_columns: ClassVar[bool] = True
+    takes_columns = True
 
     def __init__(self, spec: FilterBatchesSpec) -> None:
         super().__init__(spec.fn)

@@ -7,7 +7,7 @@ when a snapshot is taken; where there is a disk, keys leave memory when there ar
 from __future__ import annotations
 
 from itertools import repeat
-from typing import Any, ClassVar, Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ _MOST_CELLS: Final = 1 << 20
 class ColumnAggregateOperator(Operator):
     """Gives the aggregates so far: for each record, for each key of a run, or at the end of input."""
 
-    takes_columns: ClassVar[bool] = True
+    takes_columns = True
 
     def __init__(self, spec: ColumnAggregateSpec) -> None:
         self._spec = spec

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,7 @@ _BOUNDS: Final = 2
 class ColumnWindowOperator(Operator):
     """Keeps accumulators in arrays, by key and slice of time."""
 
-    takes_columns: ClassVar[bool] = True
+    takes_columns = True
 
     def __init__(self, spec: ColumnWindowSpec) -> None:
         assigner = spec.assigner

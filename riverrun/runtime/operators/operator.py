@@ -57,7 +57,7 @@ class Operator(ABC):
     passes_time: ClassVar[bool] = True
     """Whether watermarks and statuses go on by themselves once ``advance`` and ``status`` have seen
     them; if not, the operator sends its own to ``OperatorContext.time_output``."""
-    takes_columns: ClassVar[bool] = False
+    takes_columns: bool = False
     """Whether runs may come as a ColumnRun with a TimeColumn (or as lists all the same); if not, they
     are always lists."""
 

@@ -20,6 +20,7 @@ class SinkOperator(Operator):
 
     def __init__(self, spec: SinkSpec) -> None:
         self._sink = spec.sink
+        self.takes_columns = spec.sink.takes_columns
         self._writer: SinkWriter[Any] | None = None
         self._committer: Committer | None = None
         self._prepared: list[Committable] = []

@@ -21,7 +21,7 @@ class TimestampsAndWatermarksOperator(Operator):
     """
 
     passes_time: ClassVar[bool] = False
-    takes_columns: ClassVar[bool] = True
+    takes_columns = True
 
     def __init__(self, spec: TimestampsAndWatermarksSpec) -> None:
         self._strategy = spec.strategy
