@@ -110,6 +110,8 @@ class SessionOperator(MergingWindowOperator):
             self._remove_timers(key, known)
             self._set_timers(key, grown)
             windows.store(((grown, home),))
+        elif self._lateness:
+            self._set_end(key, known)
 
     def _meet_many(self, key: Any, new: Namespace, values: list[Any]) -> None:
         """The same where the key has other sessions, too."""
@@ -121,6 +123,8 @@ class SessionOperator(MergingWindowOperator):
         if window not in before:
             self._set_timers(key, window)
             self._windows.save(known)
+        elif self._lateness:
+            self._set_end(key, window)
 
     def _merged_sessions(
         self,
@@ -161,6 +165,13 @@ class SessionOperator(MergingWindowOperator):
         self._timers.event.remove(end, key, window)
         if self._lateness:
             self._timers.event.remove(min(end + self._lateness, MAX_TIME), key, window)
+
+    def _set_end(self, key: Any, window: Namespace) -> None:
+        """Let a session fire again that fired before a restart, was kept, and gets another record.
+
+        Event time begins anew with a restart, so its end is to come once more.
+        """
+        self._timers.event.add(window[1] - 1, key, window)
 
     def _set_timers(self, key: Any, window: Namespace) -> None:
         end = window[1] - 1

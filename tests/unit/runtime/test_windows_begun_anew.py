@@ -1,0 +1,146 @@
+"""After a restart event time begins anew: windows that had fired fire again for records that come to them.
+
+Every operator for windows gives there what the one for any trigger gives, and with allowed lateness a window
+that was kept fires with all it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from riverrun.api.functions import AggregateFunction
+from riverrun.api.session_windows import EventTimeSessionWindows
+from riverrun.api.triggers import EventTimeTrigger
+from riverrun.api.window_assigner import WindowAssigner
+from riverrun.api.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
+from riverrun.api.window_functions import ProcessWindowFunction
+from riverrun.datastream.data_stream import DataStream
+from riverrun.testing.harness import OperatorHarness
+
+Shown = tuple[str, tuple[int, int], tuple[int, ...]]
+Record = tuple[str, int]
+"""Key and time, which is the record's number too."""
+
+
+class OfThisTest(EventTimeTrigger[Any]):
+    """Like the usual trigger, but not known to any operator as such."""
+
+
+class Times(AggregateFunction):
+    def create_accumulator(self) -> list[int]:
+        return []
+
+    def add(self, value: Record, accumulator: list[int]) -> list[int]:
+        return [*accumulator, value[1]]
+
+    def get_result(self, accumulator: list[int]) -> list[int]:
+        return accumulator
+
+    def merge(self, acc_a: list[int], acc_b: list[int]) -> list[int]:
+        return acc_a + acc_b
+
+
+class Show(ProcessWindowFunction[Any, Any, Any, Any]):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[Any], elements: Iterable[Any]
+    ) -> Iterator[Shown]:
+        found = list(elements)
+        times = found[0] if isinstance(found[0], list) else [time for _, time in found]
+        window = context.window()
+        yield key, (window.start, window.end), tuple(sorted(times))
+
+
+class Play:
+    """A stage for one way to run windows; shows what comes out at each step."""
+
+    def __init__(
+        self, assigner: WindowAssigner[Any, Any], lateness: int, *, folded: bool, known: bool
+    ) -> None:
+        def build(stream: DataStream) -> DataStream:
+            windows = stream.key_by(lambda value: value[0]).window(assigner)
+            windows.allowed_lateness(lateness)
+            if not known:
+                windows.trigger(OfThisTest())
+            return windows.aggregate(Times(), Show()) if folded else windows.process(Show())
+
+        self._build = build
+        self.shown: list[list[Shown]] = []
+
+    def run(self, backend: str) -> list[list[Shown]]:
+        with OperatorHarness(self._build, backend=backend) as harness:
+            self._push(harness, [("a", 0), ("a", 5), ("b", 5)])
+            self._push(harness, [("a", 60)])
+            self._reach(harness, 20)
+            snapshot = harness.snapshot()
+        with OperatorHarness(self._build, backend=backend, restore=[snapshot]) as harness:
+            self._push(harness, [("a", 3), ("c", 1)])
+            self._reach(harness, 1)
+            self._reach(harness, 12)
+            self._push(harness, [("a", 4), ("a", 2)])
+            self._reach(harness, 20)
+            self._push(harness, [("b", 6)])
+            harness.end_input()
+            self._look(harness)
+        return self.shown
+
+    def _push(self, harness: OperatorHarness, records: Sequence[Record]) -> None:
+        harness.push_run(records, [time for _, time in records])
+        self._look(harness)
+
+    def _reach(self, harness: OperatorHarness, watermark: int) -> None:
+        harness.watermark(watermark)
+        self._look(harness)
+
+    def _look(self, harness: OperatorHarness) -> None:
+        self.shown.append(sorted(harness.output()))
+
+
+@pytest.mark.parametrize("lateness", [0, 100])
+@pytest.mark.parametrize("folded", [False, True], ids=["listed", "folded"])
+@pytest.mark.parametrize(
+    "assigner",
+    [
+        TumblingEventTimeWindows.of(15),
+        SlidingEventTimeWindows.of(15, 5),
+        SlidingEventTimeWindows.of(15, 4),
+        EventTimeSessionWindows.with_gap(10),
+        EventTimeSessionWindows.with_dynamic_gap(lambda value: 10),
+    ],
+    ids=repr,
+)
+def test_every_operator_gives_what_the_one_for_any_trigger_gives(
+    assigner: WindowAssigner[Any, Any], lateness: int, *, folded: bool
+) -> None:
+    expected = Play(assigner, lateness, folded=folded, known=False).run("hashmap")
+
+    assert Play(assigner, lateness, folded=folded, known=True).run("hashmap") == expected
+    if folded:
+        assert Play(assigner, lateness, folded=folded, known=True).run("rocksdb") == expected
+
+
+@pytest.mark.parametrize("other", [[], [("a", 60)]], ids=["one session", "several sessions"])
+def test_a_session_that_fired_before_a_restart_fires_again_with_a_record_inside_it(
+    other: list[Record],
+) -> None:
+    # a   |0----5----------15|   fired at 14, kept until 114
+    #        ^3                  comes after the restart, and makes the session no longer
+    def build(stream: DataStream) -> DataStream:
+        keyed = stream.key_by(lambda value: value[0])
+        windows = keyed.window(EventTimeSessionWindows.with_gap(10)).allowed_lateness(100)
+        return windows.process(Show())
+
+    with OperatorHarness(build) as harness:
+        records = [("a", 0), ("a", 5), *other]
+        harness.push_run(records, [time for _, time in records])
+        harness.watermark(20)
+        assert harness.output() == [("a", (0, 15), (0, 5))]
+        snapshot = harness.snapshot()
+    with OperatorHarness(build, restore=[snapshot]) as harness:
+        harness.push(("a", 3), 3)
+        harness.watermark(20)
+        assert harness.output() == [("a", (0, 15), (0, 3, 5))]
+        harness.end_input()
+        assert harness.output() == [("a", (60, 70), (60,)) for _ in other]
