@@ -109,7 +109,9 @@ def measure(keys: int, kind: str, folder: Path) -> None:
         return snapshot
 
     wrote, snapshot = timed("write", write)
-    print(f"{'grew while writing':34} {peak_mb() - before:6.0f} MB, file {files.bytes_written >> 20} MB")
+    print(
+        f"{'grew while writing':34} {peak_mb() - before:6.0f} MB, file {files.bytes_written >> 20} MB"
+    )
     backend.close()
     saved = SavedSavepointFiles(LocalStorage(), str(folder / "savepoint"))
 
