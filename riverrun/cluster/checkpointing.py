@@ -206,6 +206,11 @@ class Checkpointing:
 
     def request_savepoint(self, wish: SavepointWish) -> None:
         """Take a savepoint now; ``wish.taken`` gets its location, or CheckpointFailed."""
+        folder = wish.order.folder
+        if self._store is not None and folder.startswith(f"{self._store.folder}/"):
+            why = "belongs to the job's own checkpoints and goes with them; choose another one"
+            wish.taken.set_exception(CheckpointFailed(f"savepoint {folder!r}: its folder {why}"))
+            return
         number = next(self._numbers)
         self._requests[number] = wish.taken
         self._decide(ev.SavepointRequested(number, wish.order))

@@ -167,7 +167,9 @@ class Pipeline:
             node.sleeps_until = _AWAKE
             node.finished = self._hand_over(node)
             return True
-        if received or turn is Turn.WORKED or node.pending or host.spoke:
+        # All that waited in the task may have been held back for a barrier: then it takes frames again.
+        hungry = bool(node.inbox) and not task.waiting
+        if received or turn is Turn.WORKED or node.pending or host.spoke or hungry:
             node.sleeps_until = _AWAKE
             return True
         node.sleeps_until = _wake_at(host)

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from riverrun.checkpoint.coordinator_events import AttemptRunning
 from riverrun.core.ids import EdgeId, VertexId
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
 from riverrun.graph.partitioning import Forward, Hash, Partitioning, Rebalance
 from riverrun.graph.specs import MapSpec
+from tests.unit.checkpoint.coordinator_bench import Bench, Make
 
 PARTITIONINGS: Mapping[str, Partitioning] = {
     "forward": Forward(),
@@ -71,3 +73,21 @@ def make_graph() -> Callable[..., JobGraph]:
     An operator's id is its name in the text, its name that in capitals, its uid has ``uid-`` before it.
     """
     return _graph
+
+
+@pytest.fixture
+def make(make_graph: Callable[..., JobGraph]) -> Make:
+    def made(before: Any = (), **settings: Any) -> Bench:
+        return Bench(make_graph({"a": 2, "b": 1}, "a>b"), before, **settings)
+
+    return made
+
+
+@pytest.fixture
+def running(make: Make) -> Make:
+    def made(**settings: Any) -> Bench:
+        bench = make(**settings)
+        assert bench.feed(AttemptRunning(), at=0) == []
+        return bench
+
+    return made

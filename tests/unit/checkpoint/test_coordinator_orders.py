@@ -16,9 +16,11 @@ from riverrun.checkpoint.plan import CheckpointPlan
 from riverrun.checkpoint.references import files_of
 from riverrun.checkpoint.settings import CheckpointSettings
 from riverrun.checkpoint.shared_files import SharedFiles
+from riverrun.checkpoint.statistics import CheckpointStatus
 from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.job_graph import JobGraph
+from riverrun.protocol.barriers import SavepointOrder
 from riverrun.protocol.snapshots import (
     KeyedPart,
     KeyedSnapshot,
@@ -57,6 +59,8 @@ class World:
         self.hearsay: dict[SubtaskId, list[int]] = {}
         self.own: dict[SubtaskId, dict[int, list[str]]] = {}
         self.relied_on: dict[SubtaskId, list[str]] = {}
+        self.savepoints: dict[int, SavepointOrder] = {}
+        self.complete_savepoints: set[str] = set()
 
     def tell(self, event: ev.CoordinatorEvent) -> None:
         """Hand a fact to the coordinator and look at everything it decides."""
@@ -68,7 +72,12 @@ class World:
         deadline = self.coordinator.deadline()
         assert deadline is None or deadline > before
         statistics = self.coordinator.statistics
-        assert statistics.counts.in_progress <= self.settings.max_concurrent
+        on_their_way = [
+            each
+            for each in statistics.history
+            if each.status is CheckpointStatus.IN_PROGRESS and not each.is_savepoint
+        ]
+        assert len(on_their_way) <= self.settings.max_concurrent
         newest = statistics.latest.failed
         if statistics.counts.failed > failed and newest is not None and self.counted(event):
             self.ended_at = self.now
@@ -79,21 +88,30 @@ class World:
     def counted(self, event: ev.CoordinatorEvent) -> bool:
         return isinstance(event, ev.Declined | ev.MetadataFailed | ev.TimePassed)
 
-    def check(self, decision: ev.CoordinatorDecision, *, wished: bool, hurried: bool) -> None:
+    def check(  # noqa: C901  (one case for each decision)
+        self, decision: ev.CoordinatorDecision, *, wished: bool, hurried: bool
+    ) -> None:
         match decision:
-            case ev.Trigger(checkpoint, _, _, tasks):
+            case ev.Trigger(checkpoint, _, options, tasks):
                 assert checkpoint > (self.triggers[-1].checkpoint if self.triggers else 0)
                 assert tasks == self.plan.heads(self.running)
-                if not wished and not hurried:
+                assert self.coordinator.stopped_with is None
+                if options.savepoint is not None:
+                    self.savepoints[checkpoint] = options.savepoint
+                elif not wished and not hurried:
                     assert self.now >= self.ended_at + self.settings.min_pause_ms
                 self.triggers.append(decision)
                 self.accepted[checkpoint] = set(self.running)
-            case ev.WriteMetadata(metadata):
+            case ev.WriteMetadata(metadata, folder):
+                order = self.savepoints.get(metadata.checkpoint)
+                assert folder == (None if order is None else order.folder)
+                assert metadata.savepoint == (order is not None)
                 self.check_write(metadata)
             case ev.TellCompleted(checkpoint, tasks):
                 assert checkpoint in self.written
                 assert checkpoint not in self.aborted
                 assert set(tasks) == self.running
+                assert checkpoint not in self.savepoints or self.savepoints[checkpoint].stop
                 self.ended_at = self.now
                 for task in tasks:
                     self.hearsay[task].append(checkpoint)
@@ -102,10 +120,16 @@ class World:
                 self.aborted.add(checkpoint)
             case ev.DeleteFiles(locations):
                 self.store -= set(locations)
-            case ev.AnswerRequest(request, checkpoint, _, reason):
+            case ev.DiscardSavepoint(folder):
+                assert folder not in self.complete_savepoints
+                self.store -= {path for path in self.store if path.startswith(f"{folder}/")}
+            case ev.AnswerRequest(request, checkpoint, location, reason):
                 assert request not in self.answered
                 assert (checkpoint is None) == (reason is not None)
                 self.answered.add(request)
+                if checkpoint in self.savepoints:
+                    assert location in self.store
+                    self.complete_savepoints.add(self.savepoints[checkpoint].folder)
             case ev.FailAttempt():
                 self.messages.append(ev.AttemptEnded("too many failures"))
 
@@ -150,11 +174,16 @@ class World:
 
     def snapshot(self, task: SubtaskId, checkpoint: int) -> SubtaskSnapshot:
         """What the task writes: something new, and what it believes to be in the store."""
+        order = self.savepoints.get(checkpoint)
+        folder = "" if order is None else f"{order.folder}/"
         fresh = [
-            f"{task}-{checkpoint}-{next(self.names)}" for _ in range(self.random.randint(0, 2))
+            f"{folder}{task}-{checkpoint}-{next(self.names)}"
+            for _ in range(self.random.randint(0, 2))
         ]
         self.store |= set(fresh)
         old = [path for path in self.relied_on[task] if self.random.random() < 0.8]
+        if order is not None:
+            old = []
         self.own[task][checkpoint] = old + fresh
         parts = tuple(
             KeyedPart(path, FileRef(path, 1, "d"), shared=True) for path in (*old, *fresh)
@@ -168,7 +197,7 @@ class World:
         if not self.triggers or not self.running:
             return
         checkpoint = self.random.choice(
-            self.triggers[-self.settings.max_concurrent - 1 :]
+            self.triggers[-self.settings.max_concurrent - 2 :]
         ).checkpoint
         task = self.random.choice(sorted(self.running))
         if (task, checkpoint) in self.taken or task not in self.accepted[checkpoint]:
@@ -207,7 +236,8 @@ class World:
             return
         checkpoint = self.random.choice(sorted(self.writes))
         del self.writes[checkpoint]
-        location = f"chk-{checkpoint}/_metadata"
+        order = self.savepoints.get(checkpoint)
+        location = f"chk-{checkpoint}/_metadata" if order is None else f"{order.folder}/_metadata"
         fails = self.random.random() < 0.2
         if not fails or self.random.random() < 0.5:
             self.store.add(location)
@@ -236,6 +266,14 @@ class World:
         self.asked.add(request)
         self.tell(ev.CheckpointRequested(request))
 
+    def ask_savepoint(self) -> None:
+        request = len(self.asked)
+        self.asked.add(request)
+        stop = self.random.random() < 0.1
+        folder = f"/savepoints/savepoint-000000-{request * 1000:012x}"
+        order = SavepointOrder(folder, stop=stop, drain=stop and self.random.random() < 0.5)
+        self.tell(ev.SavepointRequested(request, order))
+
     def pass_time(self) -> None:
         self.now += self.random.choice((1, 5, 10, 20, 50, 50, 50, 400))
         self.tell(ev.TimePassed())
@@ -257,6 +295,7 @@ class World:
             (1, self.finish),
             (1, self.input_over),
             (1, self.ask),
+            (2, self.ask_savepoint),
             (1 if self.running else 50, self.attempt),
         ]
         weights = [weight for weight, _ in weighted]
@@ -304,8 +343,17 @@ def test_no_order_of_events_breaks_a_law(
 
     for _ in range(STEPS):
         world.step()
+        if world.coordinator.stopped_with is not None:
+            break
     world.come_to_rest()
 
+    saved = {
+        path
+        for path in world.store
+        if any(path.startswith(f"{folder}/") for folder in world.complete_savepoints)
+    }
+    assert {f"{folder}/_metadata" for folder in world.complete_savepoints} <= saved
+    world.store -= saved
     kept = world.coordinator.retained
     assert world.store == {
         path for each in kept for path in (each.location, *world.files(each.metadata))

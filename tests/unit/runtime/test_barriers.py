@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from riverrun.core.clock import ManualClock
 from riverrun.core.ids import EdgeId
 from riverrun.graph.deployment import InEdge
-from riverrun.protocol.barriers import BarrierMode, BarrierOptions, encode_options
+from riverrun.protocol.barriers import BarrierMode, BarrierOptions, SavepointOrder, encode_options
 from riverrun.protocol.elements import Barrier, EndOfChannel, EndOfInput, Records
 from riverrun.protocol.frames import (
     EncodedRun,
@@ -115,6 +115,9 @@ def barrier(checkpoint: int, mode: BarrierMode, timeout_ms: int = 0) -> bytes:
     return encode_control(Barrier(checkpoint, 1_000_000, options))
 
 
+SAVEPOINT = BarrierOptions(savepoint=SavepointOrder("/savepoints/savepoint-1-2"))
+
+
 def logged(bench_snapshot: Any) -> list[Record]:
     return [
         record
@@ -136,26 +139,34 @@ SCRIPTS = st.lists(
     mode=st.sampled_from([*BarrierMode, "timeout"]),
     seed=st.integers(0, 10_000),
     memory=st.sampled_from([0, 60, 1 << 20]),
+    savepoints=st.sets(st.integers(1, 8)),
 )
 def test_a_snapshot_holds_exactly_what_came_before_its_barriers(
-    scripts: list[list[int | str]], mode: BarrierMode | str, seed: int, memory: int
+    scripts: list[list[int | str]],
+    mode: BarrierMode | str,
+    seed: int,
+    memory: int,
+    savepoints: set[int],
 ) -> None:
     bench = Bench(len(scripts), memory_bytes=memory)
     rng = random.Random(seed)
     count = max(sum(step == "barrier" for step in script) for script in scripts)
     single = mode in (BarrierMode.UNALIGNED, "timeout")
-    plans = [_plan(channel, script, count, mode) for channel, script in enumerate(scripts)]
+    plans = [
+        _plan(channel, script, count, mode, savepoints) for channel, script in enumerate(scripts)
+    ]
     before = _before_barriers(scripts, count)
     snapshots: dict[int, Any] = {}
-    open_checkpoint = 1
     while any(plans) or bench.inputs.waiting:
         ready = [number for number, plan in enumerate(plans) if plan]
-        # One unaligned checkpoint at a time, as the coordinator has it.
+        # One unaligned checkpoint at a time, as the coordinator has it; savepoints do not wait.
         if single:
             ready = [
                 number
                 for number in ready
-                if not isinstance(plans[number][0], tuple) or plans[number][0][0] <= open_checkpoint
+                if not isinstance(plans[number][0], tuple)
+                or plans[number][0][0] in savepoints
+                or all(before in snapshots for before in range(1, plans[number][0][0]))
             ]
         if ready and rng.random() < 0.6:
             channel = rng.choice(ready)
@@ -167,7 +178,6 @@ def test_a_snapshot_holds_exactly_what_came_before_its_barriers(
         for snapshot in bench.checkpoints.take():
             assert snapshot.checkpoint not in snapshots
             snapshots[snapshot.checkpoint] = snapshot
-            open_checkpoint = snapshot.checkpoint + 1
     assert sorted(snapshots) == list(range(1, count + 1))
     everything = sorted(
         record for channel, script in enumerate(scripts) for record in _records(channel, script)
@@ -175,7 +185,9 @@ def test_a_snapshot_holds_exactly_what_came_before_its_barriers(
     assert sorted(bench.chain.processed) == everything
     for number, snapshot in snapshots.items():
         held = sorted(bench.chain.frozen[number] + logged(snapshot))
-        if mode is BarrierMode.AT_LEAST_ONCE:
+        if number in savepoints:
+            assert sorted(bench.chain.frozen[number]) == sorted(before[number])
+        elif mode is BarrierMode.AT_LEAST_ONCE:
             assert set(before[number]) <= set(held)
         else:
             assert held == sorted(before[number])
@@ -203,12 +215,22 @@ def _before_barriers(scripts: list[list[int | str]], count: int) -> dict[int, li
     return before
 
 
-def _plan(channel: int, script: list[int | str], count: int, mode: BarrierMode | str) -> list[Any]:
+def _plan(
+    channel: int,
+    script: list[int | str],
+    count: int,
+    mode: BarrierMode | str,
+    savepoints: set[int],
+) -> list[Any]:
     plan: list[Any] = []
     number = passed = 0
     for step in script:
         if step == "barrier":
             passed += 1
+            if passed in savepoints:
+                saving = Barrier(passed, 1_000_000, encode_options(SAVEPOINT))
+                plan.append((passed, encode_control(saving)))
+                continue
             kind = BarrierMode.ALIGNED if isinstance(mode, str) else mode
             plan.append((passed, barrier(passed, kind, 2 if mode == "timeout" else 0)))
         else:
@@ -311,3 +333,19 @@ def test_the_timeout_begins_when_the_first_barrier_arrives(waited: float) -> Non
     actions = handler.time_out(100.0 + waited)
 
     assert bool(actions) is (waited >= 5.0)
+
+
+@pytest.mark.parametrize("mode", [BarrierMode.UNALIGNED, BarrierMode.AT_LEAST_ONCE])
+def test_a_savepoint_lets_an_older_checkpoint_that_waits_for_nobody_go_on(
+    mode: BarrierMode,
+) -> None:
+    handler = BarrierHandler(2)
+    older = Barrier(1, 0, encode_options(BarrierOptions(mode)))
+    savepoint = Barrier(2, 0, encode_options(SAVEPOINT))
+    handler.barrier(0, older, 0.0)
+
+    assert handler.barrier(0, savepoint, 1.0) == []
+    done = handler.barrier(1, older, 2.0)
+    assert [type(each) for each in done] in ([LogsComplete], [TakeSnapshot])
+    assert handler.blocked == {0}
+    assert [type(each) for each in handler.barrier(1, savepoint, 3.0)] == [TakeSnapshot, Release]
