@@ -43,7 +43,8 @@ class ScriptedHost(TaskHost):
     def __init__(self, deployment: TaskDeployment) -> None:
         self.scripted = ScriptedTask(deployment)
         task: Any = self.scripted
-        super().__init__(task, None, lambda host, report: None)
+        no_snapshots: Any = None
+        super().__init__(task, no_snapshots, lambda host, report: None)
         self._sends = deployment.layer == 0
         self._ends = False
 
