@@ -110,15 +110,18 @@ class OpenTable:
     def _batches(
         self, row_groups: list[int] | None, names: list[str] | None
     ) -> Iterator[pa.RecordBatch]:
-        batches = self._file.iter_batches(_STEP, row_groups=row_groups, columns=names)
-        while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
-                return
-            except (pa.ArrowException, OSError) as error:
-                raise damaged(self.name, str(error)) from error
-            yield batch
+        # One row group after the other: a batch of long rows would be made of many of them.
+        wanted = range(self._file.num_row_groups) if row_groups is None else row_groups
+        for number in wanted:
+            batches = self._file.iter_batches(_STEP, row_groups=[number], columns=names)
+            while (batch := self._next(batches)) is not None:
+                yield batch
+
+    def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+        try:
+            return next(batches, None)
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(self.name, str(error)) from error
 
 
 def damaged(name: str, reason: str) -> FileCorrupt:

@@ -199,7 +199,15 @@ def _or_none(down: Convert, up: Convert) -> Plain:
     return Plain(
         lambda value: None if value is None else down(value),
         lambda found: None if found is None else up(found),
+        _each_or_none(down),
+        _each_or_none(up),
     )
+
+
+def _each_or_none(convert: Convert) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    if convert is _same:
+        return _same
+    return lambda values: [None if value is None else convert(value) for value in values]
 
 
 def _basic(type_info: BasicTypeInfo) -> Plain:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from tests.unit.state.parquet.sample_savepoint import (
     write_savepoint,
 )
 
+ROOT = Path(__file__).parents[4]
 MOMENT = datetime.fromtimestamp(NOW / 1000, UTC).replace(microsecond=NOW % 1000 * 1000)
 
 
@@ -95,6 +97,22 @@ def test_duckdb_asks_questions_about_them(folder: Path) -> None:
             (SELECT key, count(*) AS items FROM {carts} GROUP BY key) USING (key)
         """
         assert database.execute(question).fetchall() == [(19_000, 16, 2)]
+
+
+@pytest.mark.parametrize("tool", ["duckdb", "pandas"])
+def test_the_examples_of_the_reference_run(
+    folder: Path, tool: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs" / "reference" / "savepoint-format.md").read_text()
+    (example,) = [
+        block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if tool in block
+    ]
+    names: dict[str, Any] = {}
+    exec(example.replace("savepoint-4f1a2b-0123456789ab", str(folder)), names)
+    if tool == "pandas":
+        assert names["accounts"]["balance"].sum() == 19_000
+    else:
+        assert "city 19" in capsys.readouterr().out
 
 
 def test_a_file_says_by_itself_what_it_is(folder: Path) -> None:
