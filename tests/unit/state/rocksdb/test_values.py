@@ -19,6 +19,7 @@ from riverrun.serde.row import Row, RowKind
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import DataclassTypeInfo, NamedTupleTypeInfo, OptionalTypeInfo, Types
 from riverrun.state.rocksdb.values import ValueCodec
+from tests.unit.serde.types_for_tests import types, values_of
 
 PICKLE = 0x80
 
@@ -81,6 +82,7 @@ def test_a_typed_value_comes_back_and_is_not_pickled(
     assert back == value
     assert type(back) is type(value)
     assert codec.encode_each([value, value]) == [data, data]
+    assert list(codec.decode_each([data, data])) == [value, value]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +119,18 @@ def test_untyped_values_come_back_together(values: list[Any]) -> None:
     codec = ValueCodec(None)
 
     assert codec.decode_all(codec.encode_all(values)) == values
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_many_values_are_encoded_and_decoded_like_each_of_them(data: st.DataObject) -> None:
+    type_info = data.draw(types())
+    one = values_of(type_info).filter(lambda value: value is not None)
+    values = data.draw(st.lists(one, max_size=4))
+    codec = ValueCodec(type_info)
+    encoded = codec.encode_each(values)
+    assert encoded == [codec.encode(value) for value in values]
+    assert repr(list(codec.decode_each(encoded))) == repr(list(map(codec.decode, encoded)))
 
 
 def test_an_int_of_a_float_type_comes_back_as_a_float() -> None:
