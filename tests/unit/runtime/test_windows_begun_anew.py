@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from riverrun.api.functions import AggregateFunction
+from riverrun.api.output_tag import OutputTag
 from riverrun.api.session_windows import EventTimeSessionWindows
 from riverrun.api.triggers import EventTimeTrigger
 from riverrun.api.window_assigner import WindowAssigner
@@ -20,6 +23,7 @@ from riverrun.api.window_functions import ProcessWindowFunction
 from riverrun.datastream.data_stream import DataStream
 from riverrun.testing.harness import OperatorHarness
 
+LATE = OutputTag("late")
 Shown = tuple[str, tuple[int, int], tuple[int, ...]]
 Record = tuple[str, int]
 """Key and time, which is the record's number too."""
@@ -144,3 +148,91 @@ def test_a_session_that_fired_before_a_restart_fires_again_with_a_record_inside_
         assert harness.output() == [("a", (0, 15), (0, 3, 5))]
         harness.end_input()
         assert harness.output() == [("a", (60, 70), (60,)) for _ in other]
+
+
+RESTART = "restart"
+Move = list[Record] | int | str
+"""Records that come together, a watermark, or a restart."""
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> list[Move]:
+    """Records near a clock that moves on; after a restart watermarks begin far behind it."""
+    moves: list[Move] = []
+    clock = behind = 0
+    for _ in range(draw(st.integers(3, 25))):
+        clock += draw(st.integers(0, 4))
+        behind = max(0, behind - 4)
+        kind = draw(st.integers(0, 9))
+        if kind == 0:
+            moves.append(RESTART)
+            behind = draw(st.integers(0, 40))
+        elif kind <= 4:
+            moves.append(clock - behind - draw(st.integers(0, 5)))
+        else:
+            times = draw(st.lists(st.integers(0, 18), min_size=1, max_size=4))
+            keys = draw(st.lists(st.sampled_from("ab"), min_size=4, max_size=4))
+            run = zip(keys, times, strict=False)
+            moves.append([(key, max(0, clock - behind // 2 - time)) for key, time in run])
+    return moves
+
+
+def told(
+    story: list[Move],
+    assigner: WindowAssigner[Any, Any],
+    lateness: int,
+    *,
+    folded: bool,
+    known: bool,
+) -> list[Any]:
+    """What comes out at each move, and at the end."""
+
+    def build(stream: DataStream) -> DataStream:
+        windows = stream.key_by(lambda value: value[0]).window(assigner)
+        windows.allowed_lateness(lateness).side_output_late_data(LATE)
+        if not known:
+            windows.trigger(OfThisTest())
+        return windows.aggregate(Times(), Show()) if folded else windows.process(Show())
+
+    shown: list[Any] = []
+    reached = -1
+    harness = OperatorHarness(build, side_outputs=[LATE])
+    try:
+        for move in [*story, 10_000]:
+            if isinstance(move, str):
+                snapshot = harness.snapshot()
+                harness.close()
+                harness = OperatorHarness(build, side_outputs=[LATE], restore=[snapshot])
+                reached = -1
+            elif isinstance(move, list):
+                harness.push_run(move, [time for _, time in move])
+            elif move > reached:
+                reached = move
+                harness.watermark(move)
+            shown.append((move, sorted(harness.output()), sorted(harness.side_output(LATE))))
+        assert harness.keys("_window.contents") == [] == harness.keys("_window.slices")
+    finally:
+        harness.close()
+    return shown
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    stories(),
+    st.sampled_from(
+        [
+            TumblingEventTimeWindows.of(10),
+            SlidingEventTimeWindows.of(12, 4),
+            SlidingEventTimeWindows.of(10, 4, 1),
+            EventTimeSessionWindows.with_gap(5),
+        ]
+    ),
+    st.sampled_from([0, 6, 60]),
+    st.booleans(),
+)
+def test_whatever_comes_before_and_after_restarts_every_operator_gives_the_same(
+    story: list[Move], assigner: WindowAssigner[Any, Any], lateness: int, folded: bool
+) -> None:
+    expected = told(story, assigner, lateness, folded=folded, known=False)
+
+    assert told(story, assigner, lateness, folded=folded, known=True) == expected

@@ -42,7 +42,7 @@ class Simulated:
 
     build: Build
     expected: Counter[Any]
-    runs: int = 8
+    runs: int = 4
     repeatable: bool = False
     """Whether records that count twice give more results and change none: it may run at-least-once."""
     incremental: tuple[bool, ...] = (False, True)
