@@ -42,7 +42,7 @@ class Simulated:
 
     build: Build
     expected: Counter[Any]
-    runs: int = 4
+    runs: int = 3
     repeatable: bool = False
     """Whether records that count twice give more results and change none: it may run at-least-once."""
     incremental: tuple[bool, ...] = (False, True)
