@@ -225,8 +225,12 @@ class CheckpointCoordinator:
             self._give_up(pending, CheckpointFailure.OUTDATED_FILES, why, now)
         elif pending.is_acknowledged:
             pending.is_being_written = True
-            folder = None if pending.savepoint is None else pending.savepoint.folder
-            self._decided.append(ev.WriteMetadata(pending.metadata(self._plan), folder))
+            metadata, order = pending.metadata(self._plan), pending.savepoint
+            self._decided.append(
+                ev.WriteMetadata(metadata)
+                if order is None
+                else ev.WriteMetadata(metadata, order.folder, order.stop)
+            )
 
     def _turn_down(self, event: ev.Acknowledged, pending: PendingCheckpoint | None) -> None:
         """Nobody waits for this part: it was given up, or is a repetition."""

@@ -143,6 +143,8 @@ class WriteMetadata:
     metadata: CheckpointMetadata
     folder: str | None = None
     """Of a savepoint, where it goes; ``None``: to the job's own checkpoints."""
+    stops: bool = False
+    """Whether the job stops with it: that must be known to whoever would go on with the job."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@
     chk-<n>/<name>       files of this checkpoint alone
     shared/<name>        files that several checkpoints may refer to
     owner/<epoch>        who may write checkpoints: the highest epoch
+    stopped              the savepoint that the job stopped with, if it did
 
 A savepoint has a folder of its own, with all its files, wherever it was asked for:
 

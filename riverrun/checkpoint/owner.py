@@ -42,6 +42,8 @@ class Ownership:
         self._folder = folder
         self.epoch: int | None = None
         """``None``: nothing was claimed, and nothing is checked."""
+        self.before = 0
+        """The epoch of the owner before; 0: there was none."""
 
     def claim(self, epoch: int | None = None) -> int:
         """Take the job over, with ``epoch`` or with the next one.
@@ -59,7 +61,7 @@ class Ownership:
             if epoch is not None:
                 raise JobTakenOver(self._folder, wanted, highest)
             wanted = highest + 1
-        self.epoch = wanted
+        self.epoch, self.before = wanted, highest
         self._forget_older(wanted)
         return wanted
 

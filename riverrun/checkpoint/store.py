@@ -19,6 +19,7 @@ from riverrun.checkpoint.metadata import CheckpointMetadata
 from riverrun.checkpoint.metadata_file import FormatTooNew, MetadataFile, decode, encode
 from riverrun.checkpoint.owner import Ownership
 from riverrun.checkpoint.references import files_of
+from riverrun.checkpoint.stop_mark import StopMark
 from riverrun.storage.checkpoint_files import checkpoint_folder
 from riverrun.storage.storage import FileCorrupt, FileExists, FileMissing, Storage, StorageError
 from riverrun.storage.unfinished import SWEEP_AFTER_S
@@ -69,6 +70,7 @@ class CheckpointStore:
         self.folder = job_folder(root, job)
         """The job's folder: what subtasks get as the place of their files."""
         self._owner = Ownership(storage, self.folder)
+        self._stop_mark = StopMark(storage, self.folder)
         self._newest = 0
         """A checkpoint that was complete while this store was the owner's: see ``delete``."""
         self._emptied: set[int] = set()
@@ -117,6 +119,20 @@ class CheckpointStore:
         self.check_owner()
         self._newest = max(self._newest, metadata.checkpoint)
         return location, len(data)
+
+    def mark_stopped(self, savepoint: str, checkpoint: int) -> None:
+        """The job stops with ``savepoint``: nobody may resume it; JobTakenOver if it is not ours."""
+        self._stop_mark.put(savepoint, checkpoint, self._owner.epoch or 0)
+        self.check_owner()
+
+    def unmark_stopped(self, savepoint: str) -> None:
+        """The job did not stop with ``savepoint``."""
+        self._stop_mark.remove(savepoint)
+
+    def check_not_stopped(self) -> None:
+        """JobStopped if the owner before stopped the job with a savepoint; asked after ``claim``."""
+        latest = self.latest()
+        self._stop_mark.check(self._owner.before, 0 if latest is None else latest.id)
 
     def load(self, location: str) -> CompletedCheckpoint:
         """The checkpoint whose folder or `_metadata` is at ``location``; it may be another job's.
@@ -189,6 +205,7 @@ class CheckpointStore:
             for each in locations
             if each not in needed
             and not each.startswith(f"{self.folder}/{OWNERS}/")
+            and each != self._stop_mark.location
             and not (unread and checkpoint_of(self.folder, each) in {None, *unread})
         )
 

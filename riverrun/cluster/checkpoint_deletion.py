@@ -78,8 +78,12 @@ class CheckpointDeletion:
     def discard_savepoint(self, folder: str) -> None:
         """Delete all that there is of a savepoint that does not exist."""
         try:
+            if self._store is not None:
+                # Whoever took the job over may have found that it stopped with this savepoint.
+                self._store.check_owner()
+                self._store.unmark_stopped(folder)
             discard_savepoint(self._storage(folder), folder)
-        except StorageError as e:
+        except (JobTakenOver, StorageError) as e:
             log.warning("files of a failed savepoint stay folder=%s reason=%s", folder, e)
 
     def release_claim(self) -> None:

@@ -336,12 +336,15 @@ class Checkpointing:
             return self._store.write(decision.metadata)
         if self._store is not None:
             self._store.check_owner()
-        return write_savepoint(
+        written = write_savepoint(
             self._storage(decision.folder),
             decision.folder,
             decision.metadata,
             lambda file: SavedCheckpointFiles(self._storage(file.path)).read(file),
         )
+        if self._store is not None and decision.stops:
+            self._store.mark_stopped(decision.folder, decision.metadata.checkpoint)
+        return written
 
     def _discard_later(self, folder: str) -> None:
         self._io.run_later(lambda: self._files.discard_savepoint(folder))

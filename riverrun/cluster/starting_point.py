@@ -87,6 +87,7 @@ class StartingPoints:
         Raises:
             RestoreRefused: the program cannot go on from the checkpoint that it was told to.
             SavepointRefused: it was to claim a checkpoint that belongs to another job.
+            JobStopped: it is to be resumed, and stopped with a savepoint.
             StorageError: a checkpoint cannot be read, or the store cannot be asked.
         """
         store = self._store
@@ -97,6 +98,7 @@ class StartingPoints:
             store.claim()
             return self._first_of(point)
         store.claim()
+        store.check_not_stopped()
         usable = store.load_latest_usable()
         latest = usable.checkpoint
         if latest is None:

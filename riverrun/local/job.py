@@ -96,6 +96,11 @@ class LocalJob:
         """What went wrong so far, oldest first."""
         return self._state.failures()
 
+    @property
+    def stopped_with(self) -> str | None:
+        """The savepoint that the job stopped with, once that is complete."""
+        return self._checkpoints.stopped_with
+
     def start(self) -> None:
         """Begin with the first attempt."""
         self._begin(Attempt(0))

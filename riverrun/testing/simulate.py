@@ -37,9 +37,13 @@ class SimulationReport:
     attempts: int
     """How often a job was started, in all runs together."""
     checkpoints: int
-    """How many checkpoints were completed."""
+    """How many checkpoints were completed, savepoints among them."""
     faults: Mapping[str, int]
     """How many faults of each kind struck."""
+    savepoints: int = 0
+    """How many savepoints were completed."""
+    jobs: int = 0
+    """How many jobs there were; more than runs if jobs were stopped and others went on."""
 
 
 def simulate(
@@ -70,7 +74,7 @@ def simulate(
             be found that does so too, and its trace.
         ProgramError: the program cannot run, or fails by itself.
     """
-    runs = steps = attempts = checkpoints = 0
+    runs = steps = attempts = checkpoints = savepoints = jobs = 0
     struck: Counter[FaultKind] = Counter()
     with _quietly(), Experiment(build, faults, variety, check, config) as experiment:
         for seed in seeds:
@@ -83,9 +87,11 @@ def simulate(
             steps += outcome.extent.steps
             attempts += outcome.attempts
             checkpoints += outcome.checkpoints
+            savepoints += outcome.savepoints
+            jobs += outcome.jobs
             struck.update(fault.kind for fault in outcome.struck)
     faults_struck = {kind.value: struck[kind] for kind in FaultKind}
-    return SimulationReport(runs, steps, attempts, checkpoints, faults_struck)
+    return SimulationReport(runs, steps, attempts, checkpoints, faults_struck, savepoints, jobs)
 
 
 def replay(

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from riverrun.checkpoint.statistics import CheckpointStatus
+from riverrun.checkpoint.stop_mark import JobStopped
 from riverrun.core.clock import ManualClock
 from riverrun.core.errors import Failure, RiverrunError
 from riverrun.core.ids import JobId
@@ -38,11 +40,11 @@ from riverrun.testing.faulty_storage import FaultyStorage, StorageOperation
 from riverrun.testing.simulation.faults import Extent, Fault, FaultKind, PendingFaults
 from riverrun.testing.simulation.leftovers import Leftovers
 from riverrun.testing.simulation.program import SimulatedProgram
+from riverrun.testing.simulation.savepoints import SavepointWishes
 from riverrun.testing.simulation.schedule import Schedule
 from riverrun.testing.simulation.trace import Trace
 
 _BEGAN_MS: Final = 1_600_000_000_000
-_JOB: Final = JobId("0" * 31 + "1")
 _MOST_STEPS: Final = 100_000
 _MOST_MASTERS: Final = 50
 _MOST_FAILURES: Final = 30
@@ -84,6 +86,10 @@ class Outcome:
     attempts: int
     checkpoints: int
     """How many completed, as far as JobMasters that were not replaced know."""
+    savepoints: int = 0
+    """How many of these were savepoints."""
+    jobs: int = 1
+    """How many jobs there were: each but the first goes on from the savepoint of the one before."""
     problem: str | None = None
     """Why the run did not come to an end."""
     trace: tuple[str, ...] = ()
@@ -112,7 +118,9 @@ class Run:
         self._faults = PendingFaults(schedule.faults)
         self._struck: list[Fault] = []
         self._steps = self._messages = self._works = 0
-        self._attempts = self._checkpoints = 0
+        self._attempts = self._checkpoints = self._savepoints = 0
+        self._wishes = SavepointWishes(schedule.savepoints)
+        self._jobs = 1
         self._storage = FaultyStorage(MemoryStorage(), self._storage_fault)
         self._values: list[Any] = []
         config = {**program.config, **manner.config}
@@ -132,18 +140,19 @@ class Run:
             turn_ms=manner.turn_ms * _USUAL_TASKS / max(_USUAL_TASKS, program.tasks),
         )
         self._masters = 0
+        self._savepoint: str | None = None
         self._held: dict[Way, int] = {}
         self._again: list[tuple[int, Way, Any]] = []
         self._broken: list[tuple[float, LocalAttempt]] = []
         self._leftovers = Leftovers(self._rng, manner.haste, self._trace)
-        self._job = self._new_master(resume=False)
+        self._job = self._new_master()
 
     def run(self) -> Outcome:
         """The whole run."""
         problem = None
         try:
             self._job.start()
-            while not self._job.is_over:
+            while not self._job.is_over or self._goes_on():
                 self._step()
         except _Endless as error:
             problem = str(error)
@@ -160,6 +169,8 @@ class Run:
             struck=tuple(self._struck),
             attempts=self._attempts,
             checkpoints=self._checkpoints,
+            savepoints=self._savepoints,
+            jobs=self._jobs,
             problem=problem,
             trace=() if self._trace is None else tuple(self._trace.lines),
         )
@@ -172,6 +183,9 @@ class Run:
             self._check_progress()
         for fault in self._faults.steps.pop(self._steps, ()):
             self._strike(fault)
+        for wish in self._wishes.due(self._steps, str(self._job_id())):
+            self._note(f"*** savepoint wanted, to stop: {wish.order.stop}")
+            self._job.request_savepoint(wish)
         if self._again or self._broken or self._leftovers:
             self._haunt()
         job = self._job
@@ -283,8 +297,29 @@ class Run:
             else:
                 attempt.close()
         self._held.clear()
-        self._job = self._new_master(resume=True)
+        try:
+            self._job = self._new_master(resume=True)
+        except JobStopped as stopped:
+            self._note(str(stopped))
+            self._next_job(stopped.savepoint)
         self._job.start()
+
+    def _goes_on(self) -> bool:
+        """Whether the job that is over stopped with a savepoint, so that another one goes on from it."""
+        savepoint = self._job.stopped_with
+        if savepoint is None:
+            return False
+        self._count(self._job)
+        self._held.clear()
+        self._next_job(savepoint)
+        self._job.start()
+        return True
+
+    def _next_job(self, savepoint: str) -> None:
+        self._jobs += 1
+        self._note(f"job {self._jobs} goes on from {savepoint}")
+        self._savepoint = savepoint
+        self._job = self._new_master()
 
     def _haunt(self) -> None:
         """Let arrive what should not, and let go on what should be gone."""
@@ -323,7 +358,10 @@ class Run:
 
     # parts
 
-    def _new_master(self, *, resume: bool) -> LocalJob:
+    def _job_id(self) -> JobId:
+        return JobId(f"{self._jobs:032x}")
+
+    def _new_master(self, *, resume: bool = False) -> LocalJob:
         while True:
             self._masters += 1
             if self._masters > _MOST_MASTERS:
@@ -331,11 +369,20 @@ class Run:
             copies = self._programs[int(self._rng.random() * len(self._programs))].copies
             try:
                 return LocalJob(
-                    JobSubmission(_JOB, "simulated", copies.graph, self._config, resume=resume),
+                    JobSubmission(
+                        self._job_id(),
+                        "simulated",
+                        copies.graph,
+                        self._config,
+                        restore_from=self._savepoint,
+                        resume=resume,
+                    ),
                     copies,
                     self._place,
                     f"JobMaster {self._masters}",
                 )
+            except JobStopped:
+                raise
             except RiverrunError as error:
                 if not self._struck:
                     raise
@@ -349,7 +396,12 @@ class Run:
     def _count(self, job: LocalJob) -> None:
         self._attempts += job.attempts
         statistics = job.checkpoints()
-        self._checkpoints += 0 if statistics is None else statistics.counts.completed
+        if statistics is not None:
+            self._checkpoints += statistics.counts.completed
+            self._savepoints += sum(
+                each.is_savepoint and each.status is CheckpointStatus.COMPLETED
+                for each in statistics.history
+            )
 
     def _clean_up(self) -> None:
         self._leftovers.close()

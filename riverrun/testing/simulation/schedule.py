@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from riverrun.testing.simulation.faults import Extent, Fault, Faults, draw_faults
+from riverrun.testing.simulation.savepoints import SavepointStep, draw_savepoints
 from riverrun.testing.simulation.variety import Manner, Variety, draw_manner
 
 
@@ -19,10 +20,13 @@ class Schedule:
     """Seeds who comes next; the seed itself, but for a schedule that was made shorter."""
     faults: tuple[Fault, ...]
     manner: Manner
+    savepoints: tuple[SavepointStep, ...] = ()
+    """What is asked for on the way."""
 
     def __str__(self) -> str:
         lines = [f"seed {self.seed}" + ("" if self.order == self.seed else f", order {self.order}")]
         lines += [f"  {key} = {value}" for key, value in sorted(self.manner.config.items())]
+        lines += [f"  {step}" for step in self.savepoints]
         lines += [f"  fault: {fault}" for fault in self.faults] or ["  no faults"]
         return "\n".join(lines)
 
@@ -33,4 +37,5 @@ def draw_schedule(
     """The run that ``seed`` stands for, of a program that sets ``program`` itself."""
     rng = random.Random(f"schedule {seed}")  # noqa: S311  (has to be repeatable)
     manner = draw_manner(rng, variety, program)
-    return Schedule(seed, seed, draw_faults(rng, faults, extent), manner)
+    drawn = draw_faults(rng, faults, extent)
+    return Schedule(seed, seed, drawn, manner, draw_savepoints(rng, variety, extent))

@@ -32,11 +32,18 @@ class Variety:
     retained: tuple[int, ...] = (1, 2)
     parallelism: tuple[int, ...] = ()
     """What each JobMaster takes one of, for operators that do not set their own; a job is rescaled so."""
+    savepoints: int = 0
+    """How many savepoints a run takes at most while the job goes on."""
+    stops: int = 0
+    """How often the job is stopped with a savepoint at most, from which another job goes on."""
 
     def __post_init__(self) -> None:
         for mode in self.modes:
             if mode not in MODES:
                 raise ValueError(f"variety: mode {mode!r}; expected some of {sorted(MODES)}")
+        for name, number in (("savepoints", self.savepoints), ("stops", self.stops)):
+            if number < 0:
+                raise ValueError(f"variety: {name} is {number}; expected 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
