@@ -166,7 +166,9 @@ if TYPE_CHECKING:
     from riverrun.core.options import (
         CheckpointingMode,
         ExternalizedCheckpointRetention,
+        RecoveryClaimMode,
         RuntimeExecutionMode,
+        SavepointFormatType,
     )
     from riverrun.core.time import Duration, Time
     from riverrun.datastream.async_data_stream import AsyncDataStream
@@ -348,6 +350,7 @@ __all__ = [
     "PurgingTrigger",
     "ReadOnlyBroadcastState",
     "RecordTimestampAssigner",
+    "RecoveryClaimMode",
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",
@@ -357,6 +360,7 @@ __all__ = [
     "RowKind",
     "RuntimeContext",
     "RuntimeExecutionMode",
+    "SavepointFormatType",
     "SessionWindowTimeGapExtractor",
     "Sink",
     "SinkFunction",

@@ -37,7 +37,7 @@ FromCheckpoint: TypeAlias = Annotated[
         "--fromSavepoint",
         "-s",
         metavar="PATH",
-        help="Start from this checkpoint: its folder, or its _metadata file.",
+        help="Start from this checkpoint or savepoint: its folder, or its _metadata file.",
     ),
 ]
 AllowNonRestored: TypeAlias = Annotated[
@@ -47,6 +47,17 @@ AllowNonRestored: TypeAlias = Annotated[
         "--allowNonRestoredState",
         "-n",
         help="Leave out state in the checkpoint that no operator of the program claims.",
+    ),
+]
+ClaimMode: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--claim-mode",
+        "--claimMode",
+        "-cm",
+        metavar="MODE",
+        help="Whose the checkpoint is then: no_claim, nobody's (the default); claim, the job's, which "
+        "deletes it in the end; legacy, nobody's, though the job builds on its files.",
     ),
 ]
 Resume: TypeAlias = Annotated[

@@ -6,11 +6,12 @@ import sys
 
 import typer
 
-from riverrun.cli.commands.checkpoints import checkpoints
+from riverrun.cli.commands.checkpoints import checkpoints, savepoints
 from riverrun.cli.commands.demo import demo
 from riverrun.cli.commands.doctor import doctor
 from riverrun.cli.commands.plan import plan
 from riverrun.cli.commands.run import run
+from riverrun.cli.commands.savepoint import savepoint
 from riverrun.cli.commands.spark_conf import spark_conf
 from riverrun.cli.commands.version import version
 from riverrun.cli.script import FAILED, INTERRUPTED, show_error
@@ -30,6 +31,8 @@ _SCRIPT_LAST = {"allow_interspersed_args": False}
 app.command(context_settings=_SCRIPT_LAST)(run)
 app.command(context_settings=_SCRIPT_LAST)(plan)
 app.command()(checkpoints)
+app.command()(savepoints)
+app.command()(savepoint)
 app.command()(demo)
 app.command("spark-conf")(spark_conf)
 app.command()(doctor)

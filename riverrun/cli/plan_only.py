@@ -61,6 +61,10 @@ class EndedJob:
         del target, drain
         raise self._does_not_run()
 
+    def dispose_savepoint(self, location: str) -> None:
+        del location
+        raise self._does_not_run()
+
     def checkpoints(self) -> None:
         """It took none."""
 

@@ -69,7 +69,8 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.core.ids": "JobId",
         "riverrun.core.lifecycle": "JobStatus",
         "riverrun.core.options": """
-            CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode
+            CheckpointingMode ExternalizedCheckpointRetention RecoveryClaimMode RuntimeExecutionMode
+            SavepointFormatType
         """,
         "riverrun.core.time": "Duration Time",
         "riverrun.datastream.async_data_stream": "AsyncDataStream",

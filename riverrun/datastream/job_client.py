@@ -199,6 +199,18 @@ class JobClient:
         drain = advance_to_end_of_event_time
         return _future_of(self._job.stop_with_savepoint(savepoint_directory, drain=drain))
 
+    def dispose_savepoint(self, savepoint_path: str) -> None:
+        """Delete a savepoint, of this or any other job: its own files and no others.
+
+        Args:
+            savepoint_path: its folder, or its `_metadata` file.
+
+        Raises:
+            ProgramError: it is not a savepoint, or belongs to a job that claimed it.
+            ExternalError: there is none, or the store does not delete it.
+        """
+        self._job.dispose_savepoint(savepoint_path)
+
     def get_checkpoints(self) -> Any:
         """Figures about the job's checkpoints, as in Flink's REST interface; None when it takes none."""
         return self._job.checkpoints()

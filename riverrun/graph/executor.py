@@ -123,6 +123,14 @@ class RunningJob(Protocol):
         when the job is over. If there is no savepoint, the job goes on.
         """
 
+    def dispose_savepoint(self, location: str) -> None:
+        """Delete a savepoint, whichever job took it: its own files and no others.
+
+        Raises:
+            ProgramError: it is not a savepoint, or belongs to a job that claimed it.
+            ExternalError: there is none, or the store does not delete it.
+        """
+
     def checkpoints(self) -> Any:
         """How the job's checkpoints went: a ``riverrun.checkpoint.statistics.CheckpointStatistics``.
 

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from riverrun.checkpoint.savepoint_store import dispose_savepoint
 from riverrun.cluster.savepoint_wishes import SavepointWish, savepoint_wish
 from riverrun.core import options
 from riverrun.core.clock import ManualClock, SystemClock
@@ -128,6 +129,9 @@ class InProcessJob:
     def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
         config = self._submission.config
         return self._ask(savepoint_wish(self.job_id, config, target, stop=True, drain=drain))
+
+    def dispose_savepoint(self, location: str) -> None:
+        dispose_savepoint(self._storage(location), location)
 
     def checkpoints(self) -> Any:
         return self._job.checkpoints()

@@ -1,9 +1,9 @@
-"""``river checkpoints``: what can be restored."""
+"""``river checkpoints`` and ``river savepoints``: what can be restored."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -11,42 +11,44 @@ from riverrun.cli.arguments import Definitions
 from riverrun.cli.program_settings import program_settings
 from riverrun.cli.script import FAILED
 
-Folder = Annotated[
+CheckpointFolder: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="FOLDER", help="A checkpoint, a job's folder, or execution.checkpointing.dir."
     ),
 ]
+SavepointFolder: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="FOLDER",
+        help="A savepoint, or a folder such as execution.checkpointing.savepoint-dir.",
+    ),
+]
 
 
-def checkpoints(folder: Folder, define: Definitions = None) -> None:
+def checkpoints(folder: CheckpointFolder, define: Definitions = None) -> None:
     """List the complete checkpoints below a folder, oldest first; exit code 1 if there is none."""
-    # Only this command draws such a table, or reads many checkpoints.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.filesize import decimal  # noqa: PLC0415
-    from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+    _show(folder, define, savepoints=False)
 
-    from riverrun.checkpoint.references import files_of  # noqa: PLC0415
-    from riverrun.cli.starting_point import complete_checkpoints, taken_at  # noqa: PLC0415
+
+def savepoints(folder: SavepointFolder, define: Definitions = None) -> None:
+    """List the savepoints below a folder, oldest first; exit code 1 if there is none."""
+    _show(folder, define, savepoints=True)
+
+
+def _show(folder: str, define: list[str] | None, *, savepoints: bool) -> None:
+    # Only these commands draw such a table, or read many checkpoints.
+    from riverrun.cli.checkpoint_table import show_table  # noqa: PLC0415
+    from riverrun.cli.starting_point import complete_checkpoints  # noqa: PLC0415
 
     place = folder if "://" in folder else os.path.abspath(folder)  # noqa: PTH100
-    found = complete_checkpoints(place, program_settings(None, None, define or ()))
+    everything = complete_checkpoints(place, program_settings(None, None, define or ()))
+    found = [each for each in everything if each.metadata.savepoint == savepoints]
     if not found:
-        typer.echo(f"no complete checkpoint below {place!r}", err=True)
-        raise typer.Exit(FAILED)
-    table = Table("id", "taken", "size", "job", "operators", box=None, pad_edge=False)
-    table.add_column("below the folder", overflow="fold")
-    for checkpoint in found:
-        metadata = checkpoint.metadata
-        files = {file.path: file.size for file in files_of(metadata)}
-        operators = [each.name for vertex in metadata.vertices for each in vertex.operators]
-        table.add_row(
-            str(checkpoint.id),
-            taken_at(checkpoint),
-            decimal(checkpoint.size + sum(files.values())),
-            escape(metadata.job_name),
-            escape(", ".join(operators)),
-            checkpoint.location.rpartition("/")[0].removeprefix(place).lstrip("/"),
+        wanted, others = (
+            ("savepoint", "checkpoints") if savepoints else ("checkpoint", "savepoints")
         )
-    Console().print(table)
+        hint = f"; there are {others}: river {others} {folder}" if everything else ""
+        typer.echo(f"no complete {wanted} below {place!r}{hint}", err=True)
+        raise typer.Exit(FAILED)
+    show_table(found, place)

@@ -10,6 +10,7 @@ import typer
 
 from riverrun.cli.arguments import (
     AllowNonRestored,
+    ClaimMode,
     Definitions,
     FromCheckpoint,
     JobIdentity,
@@ -37,6 +38,7 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     define: Definitions = None,
     from_checkpoint: FromCheckpoint = None,
     allow_non_restored_state: AllowNonRestored = False,
+    claim_mode: ClaimMode = None,
     resume: Resume = False,
     job_id: JobIdentity = None,
 ) -> None:
@@ -44,6 +46,7 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     start = {
         options.RESTORE_PATH.key: from_checkpoint,
         options.ALLOW_NON_RESTORED.key: "true" if allow_non_restored_state else None,
+        options.CLAIM_MODE.key: claim_mode,
         options.JOB_ID.key: job_id,
         options.RESUME.key: "true" if resume else None,
     }

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final, TypeAlias, assert_never
 
+from riverrun.checkpoint.savepoint_store import dispose_savepoint
 from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.cluster.checkpoint_place import CheckpointPlace
 from riverrun.cluster.checkpointing import Checkpointing, StoreAnswered
@@ -220,6 +221,9 @@ class JobMaster:
         wish = savepoint_wish(self.job_id, self._submission.config, target, stop=True, drain=drain)
         self._ask(wish)
         return wish.outcome
+
+    def dispose_savepoint(self, location: str) -> None:
+        dispose_savepoint(self._preparation.storage(location), location)
 
     def checkpoints(self) -> CheckpointingStatistics | None:
         checkpointing = self._checkpointing

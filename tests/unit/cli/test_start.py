@@ -30,7 +30,18 @@ def test_the_version_is_the_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "plan", "checkpoints", "demo", "spark-conf", "doctor", "version"]
+    "command",
+    [
+        "run",
+        "plan",
+        "checkpoints",
+        "savepoints",
+        "savepoint",
+        "demo",
+        "spark-conf",
+        "doctor",
+        "version",
+    ],
 )
 def test_every_command_has_a_help_of_its_own(command: str) -> None:
     assert command in CliRunner().invoke(app, ["--help"]).output

@@ -1,4 +1,4 @@
-"""``river run`` from a checkpoint, and ``river checkpoints``."""
+"""``river run`` from a checkpoint, and the commands that show checkpoints and savepoints."""
 
 import json
 from collections.abc import Callable
@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from riverrun.checkpoint.metadata import CheckpointMetadata, OperatorInfo, VertexInfo
+from riverrun.checkpoint.savepoint_store import SavepointRefused, write_savepoint
 from riverrun.checkpoint.store import CheckpointStore
 from riverrun.cli.main import app
 from riverrun.core.program_defaults import CONFIG_VARIABLE
@@ -21,6 +22,22 @@ SHOW = f"import os\nprint(os.environ['{CONFIG_VARIABLE}'])"
 
 def river(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def write_savepoint_in(root: Path, number: int) -> Path:
+    """A savepoint without state; its folder."""
+    folder = root / f"savepoint-aaaaaa-{number:012x}"
+    metadata = CheckpointMetadata(
+        checkpoint=number,
+        job=JOB,
+        job_name="spend",
+        timestamp_ms=1_750_000_000_000 + number,
+        vertices=(VertexInfo("v", "Source -> sum", 2, 128, (OperatorInfo("o", "sum", None),)),),
+        subtasks=(),
+        savepoint=True,
+    )
+    write_savepoint(LocalStorage(), str(folder), metadata, lambda _: b"")
+    return folder
 
 
 def write_checkpoint(root: Path, job: str, number: int, name: str = "spend") -> Path:
@@ -100,6 +117,23 @@ class TestFromCheckpoint:
         given = options_of(river("run", option, show))
 
         assert given == {"execution.state-recovery.ignore-unclaimed-state": "true"}
+
+
+class TestFromSavepoint:
+    def test_a_savepoint_is_started_from_like_a_checkpoint(
+        self, show: Path, tmp_path: Path
+    ) -> None:
+        folder = write_savepoint_in(tmp_path, 3)
+
+        given = options_of(river("run", "-s", folder, "--claimMode", "claim", show))
+
+        assert given["execution.state-recovery.path"] == str(folder)
+        assert given["execution.state-recovery.claim-mode"] == "claim"
+
+    def test_another_claim_mode_is_refused(self, show: Path) -> None:
+        result = river("run", "-cm", "mine", show)
+
+        assert "execution.state-recovery.claim-mode" in str(result.exception)
 
 
 class TestResume:
@@ -191,3 +225,46 @@ class TestCheckpoints:
 
         assert result.exit_code == 1
         assert result.stderr == f"no complete checkpoint below {str(tmp_path)!r}\n"
+
+
+class TestSavepoints:
+    def test_savepoints_are_listed_apart_from_checkpoints(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "200")
+        write_checkpoint(tmp_path, JOB, 7)
+        folder = write_savepoint_in(tmp_path, 8)
+
+        _, line = river("savepoints", tmp_path).output.splitlines()
+        assert line.split()[0] == "8"
+        assert folder.name in line
+        _, line = river("checkpoints", tmp_path).output.splitlines()
+        assert line.split()[0] == "7"
+
+    def test_where_only_the_others_are_it_says_so(self, tmp_path: Path) -> None:
+        write_checkpoint(tmp_path, JOB, 7)
+
+        result = river("savepoints", tmp_path)
+
+        assert result.exit_code == 1
+        assert result.stderr == (
+            f"no complete savepoint below {str(tmp_path)!r}; there are checkpoints: "
+            f"river checkpoints {tmp_path}\n"
+        )
+
+    def test_a_savepoint_is_disposed_of(self, tmp_path: Path) -> None:
+        folder = write_savepoint_in(tmp_path, 8)
+
+        result = river("savepoint", "--dispose", folder)
+
+        assert result.output == f"deleted savepoint 8 of job 'spend' in {folder}\n"
+        assert not folder.exists()
+
+    def test_a_checkpoint_is_not(self, tmp_path: Path) -> None:
+        folder = write_checkpoint(tmp_path, JOB, 7)
+
+        result = river("savepoint", "-d", folder)
+
+        assert isinstance(result.exception, SavepointRefused)
+        assert "is checkpoint 7 of job" in str(result.exception)
+        assert (folder / "_metadata").exists()

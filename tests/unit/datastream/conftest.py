@@ -79,6 +79,9 @@ class FakeJob:
     def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
         return _there(f"last savepoint in {target}, drained: {drain}")
 
+    def dispose_savepoint(self, location: str) -> None:
+        self.disposed = location
+
     def checkpoints(self) -> str:
         return "figures"
 

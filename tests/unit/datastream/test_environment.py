@@ -17,7 +17,7 @@ from riverrun.connectors.iterator import IteratorSource
 from riverrun.core.configuration import Configuration
 from riverrun.core.errors import ConfigError, Failure, JobCanceled, JobFailed, ProgramError
 from riverrun.core.lifecycle import JobStatus
-from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode
+from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode, SavepointFormatType
 from riverrun.datastream import unexecuted
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.datastream.slot_sharing_group import SlotSharingGroup
@@ -412,6 +412,23 @@ def test_a_job_client_shows_failures_and_checkpoints(env: StreamExecutionEnviron
     assert [record.failure.message for record in client.get_failures()] == ["boom"]
     assert client.trigger_checkpoint(5) == "/checkpoints/chk-1 within 5"
     assert client.get_checkpoints() == "figures"
+
+
+def test_a_job_client_takes_savepoints_with_pyflinks_signatures(
+    env: StreamExecutionEnvironment, engine: FakeEngine
+) -> None:
+    env.from_collection([1]).print()
+    client = env.execute_async()
+
+    taken = client.trigger_savepoint("/savepoints", SavepointFormatType.NATIVE)
+    assert taken.done()
+    assert taken.result(5) == "savepoint in /savepoints"
+    assert client.trigger_savepoint().result() == "savepoint in None"
+    stopped = client.stop_with_savepoint(True, "/last")
+    assert stopped.result() == "last savepoint in /last, drained: True"
+    assert stopped.exception() is None
+    client.dispose_savepoint("/savepoints/savepoint-1")
+    assert engine.jobs[-1].disposed == "/savepoints/savepoint-1"
 
 
 def test_a_job_id_has_thirty_two_characters(env: StreamExecutionEnvironment) -> None:
