@@ -61,6 +61,8 @@ class SliceStore:
         self._times = cast("ValueState[Any]", backend.state(ValueStateDescriptor(TIMES)))
         self.reached = np.full(max_parallelism, MIN_TIMESTAMP)
         """How far time had come for each key group when its state was saved."""
+        self.latest = MIN_TIMESTAMP
+        """How far it had come for any of them."""
         self.sequence = 0
         """A number that no record has had yet."""
         self._slices: dict[int, _Slice] = {}
@@ -126,7 +128,12 @@ class SliceStore:
             self.sequence = max(self.sequence, sequence)
             reached.append(time)
         backend.key = NO_KEY
+        self.latest = max(reached, default=MIN_TIMESTAMP)
         return min(reached, default=MIN_TIMESTAMP)
+
+    def reached_by(self, keys: list[Any]) -> Indices:
+        """How far time had come for each of ``keys`` when its state was saved."""
+        return self.reached[groups_of(keys, self._max_parallelism)]
 
     def make_room(self) -> None:
         """Let slices that were not used for long leave memory, if there are too many keys."""

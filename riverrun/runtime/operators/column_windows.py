@@ -65,8 +65,10 @@ class ColumnWindowOperator(Operator):
         self._lateness = spec.allowed_lateness_ms if self._event_time else 0
         self._time = MIN_TIMESTAMP
         """How far the clock of the windows has come."""
+        self._latest = MIN_TIMESTAMP
+        """How far it has come for any key: some may have been further when state was saved."""
         self._horizon = MIN_TIMESTAMP
-        """Records of this time and later belong to no window that is over."""
+        """Records of this time and later belong to no window that is over for their key."""
         self._open: list[int] = []
         """A heap of the windows that have to fire, by their start."""
         self._is_open: set[int] = set()
@@ -102,7 +104,7 @@ class ColumnWindowOperator(Operator):
         if not len(run):
             return
         if not self._event_time:
-            start, _ = self._slicing.bounds(max(self._clock.now(), self._time + 1))
+            start, _ = self._slicing.bounds(max(self._clock.now(), self._latest + 1))
             self._add(run, np.full(len(run), start), self._sequence(len(run)))
         else:
             times = self._event_times(run, timestamps)
@@ -205,24 +207,33 @@ class ColumnWindowOperator(Operator):
         """Take a run some of whose records belong to windows that are over."""
         starts = self._starts(times)
         sequence = self._sequence(len(run))
-        over = {start: self._windows_over(start) for start in np.unique(starts).tolist()}
-        lost = np.array([over[start] is None for start in starts.tolist()])
+        places = list(zip(starts.tolist(), self._reached(run).tolist(), strict=True))
+        known = {place: self._windows_over(*place) for place in set(places)}
+        over = [known[place] for place in places]
+        lost = np.array([windows is None for windows in over])
         if lost.any():
             self._lose(run.take(np.flatnonzero(lost)), times[lost])
-        again = np.array([bool(over[start]) for start in starts.tolist()])
+        again = np.array([bool(windows) for windows in over])
         for row in np.flatnonzero(again).tolist():
-            start = int(starts[row])
             record = run[row : row + 1]
             self._add(record, starts[row : row + 1], sequence[row : row + 1])
             (key,) = self._keys.of(record).keys
-            self._emit([(window, (key,)) for window in over[start] or ()], emit, again=True)
+            self._emit([(window, (key,)) for window in over[row] or ()], emit, again=True)
         rest = np.flatnonzero(~(lost | again))
         if len(rest):
             self._add(run.take(rest), starts[rest], sequence[rest])
 
-    def _windows_over(self, start: int) -> list[int] | None:
+    def _reached(self, run: ColumnRun) -> Indices:
+        """How far time has come for the key of each record."""
+        if self._latest == self._time:
+            return np.full(len(run), self._time)
+        groups = self._keys.of(run)
+        of_keys = self._store.reached_by(groups.keys)
+        return np.maximum(of_keys, self._time)[groups.codes]
+
+    def _windows_over(self, start: int, time: int) -> list[int] | None:
         """The windows of a slice that are over but kept; None if the slice is late for all its windows."""
-        size, time = self._slicing.size, self._time
+        size = self._slicing.size
         windows = self._slicing.windows(start)
         if windows[0] + size - 1 + self._lateness <= time:
             return None
@@ -242,8 +253,9 @@ class ColumnWindowOperator(Operator):
 
     def _reach(self, time: int) -> None:
         self._time = time
-        if time != MIN_TIMESTAMP:
-            self._horizon = self._slicing.horizon(min(time, MAX_WATERMARK - 1))
+        self._latest = max(time, self._store.latest)
+        if self._latest != MIN_TIMESTAMP:
+            self._horizon = self._slicing.horizon(min(self._latest, MAX_WATERMARK - 1))
 
     def _expect(self, start: int) -> None:
         """A slice is there: its windows have to fire, and one day it can be forgotten."""

@@ -21,7 +21,8 @@ from riverrun.api.window_assigner import WindowAssigner
 from riverrun.api.window_assigners import SlidingEventTimeWindows, TumblingEventTimeWindows
 from riverrun.api.window_functions import ProcessWindowFunction
 from riverrun.datastream.data_stream import DataStream
-from riverrun.testing.harness import OperatorHarness
+from riverrun.serde.key_hash import key_group
+from riverrun.testing.harness import HarnessSnapshot, OperatorHarness
 
 LATE = OutputTag("late")
 Shown = tuple[str, tuple[int, int], tuple[int, ...]]
@@ -177,62 +178,121 @@ def stories(draw: st.DrawFn) -> list[Move]:
     return moves
 
 
-def told(
-    story: list[Move],
-    assigner: WindowAssigner[Any, Any],
-    lateness: int,
-    *,
-    folded: bool,
-    known: bool,
-) -> list[Any]:
-    """What comes out at each move, and at the end."""
+class Stage:
+    """One way to run windows, of one subtask or of several one after the other."""
 
-    def build(stream: DataStream) -> DataStream:
-        windows = stream.key_by(lambda value: value[0]).window(assigner)
-        windows.allowed_lateness(lateness).side_output_late_data(LATE)
-        if not known:
-            windows.trigger(OfThisTest())
-        return windows.aggregate(Times(), Show()) if folded else windows.process(Show())
+    def __init__(
+        self, assigner: WindowAssigner[Any, Any], lateness: int, *, folded: bool, known: bool
+    ) -> None:
+        def build(stream: DataStream) -> DataStream:
+            windows = stream.key_by(lambda value: value[0]).window(assigner)
+            windows.allowed_lateness(lateness).side_output_late_data(LATE)
+            if not known:
+                windows.trigger(OfThisTest())
+            return windows.aggregate(Times(), Show()) if folded else windows.process(Show())
 
-    shown: list[Any] = []
-    reached = -1
-    harness = OperatorHarness(build, side_outputs=[LATE])
-    try:
-        for move in [*story, 10_000]:
-            if isinstance(move, str):
-                snapshot = harness.snapshot()
-                harness.close()
-                harness = OperatorHarness(build, side_outputs=[LATE], restore=[snapshot])
-                reached = -1
-            elif isinstance(move, list):
-                harness.push_run(move, [time for _, time in move])
-            elif move > reached:
-                reached = move
-                harness.watermark(move)
-            shown.append((move, sorted(harness.output()), sorted(harness.side_output(LATE))))
-        assert harness.keys("_window.contents") == [] == harness.keys("_window.slices")
-    finally:
-        harness.close()
-    return shown
+        self._build = build
+        self.shown: list[Any] = []
+
+    def play(
+        self,
+        story: Sequence[Move],
+        *restore: HarnessSnapshot,
+        parallelism: int = 1,
+        subtask: int = 0,
+    ) -> HarnessSnapshot:
+        """Let ``story`` come to a subtask that starts from snapshots; what it leaves."""
+        reached = -1
+        harness = self._start(restore, parallelism, subtask)
+        try:
+            for move in story:
+                if isinstance(move, str):
+                    snapshot = harness.snapshot()
+                    harness.close()
+                    harness = self._start([snapshot], parallelism, subtask)
+                    reached = -1
+                elif isinstance(move, list):
+                    harness.push_run(move, [time for _, time in move])
+                elif move > reached:
+                    reached = move
+                    harness.watermark(move)
+                late = sorted(harness.side_output(LATE))
+                self.shown.append((move, sorted(harness.output()), late))
+            if reached == END:
+                assert harness.keys("_window.contents") == [] == harness.keys("_window.slices")
+            return harness.snapshot()
+        finally:
+            harness.close()
+
+    def _start(
+        self, restore: Sequence[HarnessSnapshot], parallelism: int, subtask: int
+    ) -> OperatorHarness:
+        return OperatorHarness(
+            self._build,
+            side_outputs=[LATE],
+            restore=restore,
+            parallelism=parallelism,
+            subtask=subtask,
+        )
+
+
+END = 10_000
+WINDOWS = st.sampled_from(
+    [
+        TumblingEventTimeWindows.of(10),
+        SlidingEventTimeWindows.of(12, 4),
+        SlidingEventTimeWindows.of(10, 4, 1),
+        EventTimeSessionWindows.with_gap(5),
+    ]
+)
+LATENESS = st.sampled_from([0, 6, 60])
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    stories(),
-    st.sampled_from(
-        [
-            TumblingEventTimeWindows.of(10),
-            SlidingEventTimeWindows.of(12, 4),
-            SlidingEventTimeWindows.of(10, 4, 1),
-            EventTimeSessionWindows.with_gap(5),
-        ]
-    ),
-    st.sampled_from([0, 6, 60]),
-    st.booleans(),
-)
+@given(stories(), WINDOWS, LATENESS, st.booleans())
 def test_whatever_comes_before_and_after_restarts_every_operator_gives_the_same(
     story: list[Move], assigner: WindowAssigner[Any, Any], lateness: int, folded: bool
 ) -> None:
-    expected = told(story, assigner, lateness, folded=folded, known=False)
+    stages = [Stage(assigner, lateness, folded=folded, known=known) for known in (True, False)]
 
-    assert told(story, assigner, lateness, folded=folded, known=True) == expected
+    for stage in stages:
+        stage.play([*story, END])
+
+    assert stages[0].shown == stages[1].shown
+
+
+KEYS = [
+    [key for key in "abcdefgh" if key_group(key, 128) // 64 == subtask][:2] for subtask in (0, 1)
+]
+"""Two keys of each of two subtasks."""
+
+
+def renamed(story: list[Move], keys: Sequence[str]) -> list[Move]:
+    """The same moves with other keys."""
+    named = dict(zip("ab", keys, strict=True))
+    return [
+        [(named[key], time) for key, time in move] if isinstance(move, list) else move
+        for move in story
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(stories(), stories(), stories(), WINDOWS, LATENESS, st.booleans())
+def test_subtasks_that_were_at_different_times_become_one(
+    first: list[Move],
+    second: list[Move],
+    after: list[Move],
+    assigner: WindowAssigner[Any, Any],
+    lateness: int,
+    folded: bool,
+) -> None:
+    stages = [Stage(assigner, lateness, folded=folded, known=known) for known in (True, False)]
+
+    for stage in stages:
+        snapshots = [
+            stage.play(renamed(story, KEYS[subtask]), parallelism=2, subtask=subtask)
+            for subtask, story in enumerate((first, second))
+        ]
+        stage.play([*renamed(after, [KEYS[0][0], KEYS[1][0]]), END], *snapshots)
+
+    assert stages[0].shown == stages[1].shown
