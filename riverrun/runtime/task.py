@@ -303,7 +303,7 @@ class Task:
 
     def _read_source(self) -> bool:
         assert self._source is not None  # noqa: S101  (asked by turn)
-        if self._ending or self._had_finished or self._checkpoints.suspended:
+        if self._source.ended or self._had_finished or self._checkpoints.suspended:
             return False
         start = self._clock.monotonic()
         if self._source.poll_at() > start:
