@@ -31,7 +31,7 @@ from riverrun.checkpoint.failure import CheckpointFailure, FailureCount
 from riverrun.checkpoint.pending import PendingCheckpoint
 from riverrun.checkpoint.plan import CheckpointPlan
 from riverrun.checkpoint.retention import Retention, survives
-from riverrun.checkpoint.savepoints import SavepointLog, WantedSavepoint
+from riverrun.checkpoint.savepoints import Savepoints
 from riverrun.checkpoint.schedule import Schedule
 from riverrun.checkpoint.settings import CheckpointSettings
 from riverrun.checkpoint.shared_files import SharedFiles
@@ -75,11 +75,7 @@ class CheckpointCoordinator:
         self._abandoned: set[int] = set()
         """Given up while `_metadata` was being written: their files wait for the outcome."""
         self._requests: list[int] = []
-        self._savepoints = SavepointLog()
-        self._wanted: list[WantedSavepoint] = []
-        self._stopping = False
-        """Whether a savepoint to stop with is wanted or on its way."""
-        self._stopped_with: str | None = None
+        self._savepoints = Savepoints()
         self._decided: list[ev.CoordinatorDecision] = []
 
     @property
@@ -111,7 +107,7 @@ class CheckpointCoordinator:
     @property
     def stopped_with(self) -> str | None:
         """`_metadata` of the savepoint that the job stopped with: no attempt may follow."""
-        return self._stopped_with
+        return self._savepoints.stopped_with
 
     @property
     def left_over_savepoints(self) -> tuple[str, ...]:
@@ -204,9 +200,9 @@ class CheckpointCoordinator:
     def _end_attempt(self, reason: str, now: float) -> None:
         for pending in list(self._pending.values()):
             self._give_up(pending, CheckpointFailure.ATTEMPT_ENDED, reason, now)
-        for request in (*self._requests, *(each.request for each in self._wanted)):
+        for request in (*self._requests, *self._savepoints.drop_wanted()):
             self._decided.append(ev.AnswerRequest(request, None, None, reason))
-        self._requests, self._wanted, self._stopping = [], [], False
+        self._requests = []
         self._attempt = Attempt(self._plan)
         self._schedule.stop()
 
@@ -280,15 +276,12 @@ class CheckpointCoordinator:
     def _request_savepoint(self, request: int, order: SavepointOrder) -> None:
         why = self._why_refused()
         if why is None:
-            self._wanted.append(WantedSavepoint(request, order))
-            self._stopping = order.stop
+            self._savepoints.want(request, order)
         else:
             self._decided.append(ev.AnswerRequest(request, None, None, why))
 
     def _why_refused(self) -> str | None:
-        if self._stopping or self._stopped_with is not None:
-            return "the job is being stopped with a savepoint"
-        return self._why_none()
+        return self._savepoints.why_refused or self._why_none()
 
     def _why_none(self) -> str | None:
         if not self._attempt.active or self._attempt.failing:
@@ -333,10 +326,9 @@ class CheckpointCoordinator:
         written: ev.MetadataWritten,
         now: float,
     ) -> None:
-        self._savepoints.completed(pending.id, order.folder)
+        self._savepoints.completed(pending.id, order, written.location)
         self._delete(self._retention.release(pending.id))
         if order.stop:
-            self._stopped_with = written.location
             # Others rely on checkpoints only: what their sinks prepared for a savepoint stays prepared.
             self._tell(ev.TellCompleted(pending.id, self._attempt.running))
             for each in self._checkpoints():
@@ -356,7 +348,7 @@ class CheckpointCoordinator:
         if failure is not CheckpointFailure.ATTEMPT_ENDED:
             self._tell(ev.TellAborted(pending.id, self._attempt.running, why))
         if pending.savepoint is not None:
-            self._savepoints.gave_up(pending.id, pending.savepoint.folder)
+            self._savepoints.gave_up(pending.id, pending.savepoint, again=failure.is_bad_luck)
         if pending.is_being_written:
             self._abandoned.add(pending.id)
         else:
@@ -380,18 +372,15 @@ class CheckpointCoordinator:
         if pending.savepoint is None:
             self._requests += pending.requests
         else:
-            lost = [WantedSavepoint(each, pending.savepoint) for each in pending.requests]
-            self._wanted += [each.again() for each in lost]
+            self._savepoints.want_again(pending.requests, pending.savepoint)
 
     def _after_lost_savepoint(
         self, order: SavepointOrder, failure: CheckpointFailure, why: str, now: float
     ) -> None:
         """A savepoint that fails is its own business, unless the job was to stop with it."""
         self._schedule.ended(now)
-        if not order.stop or failure.is_bad_luck:
-            return
-        self._stopping = False
-        if order.drain and failure is not CheckpointFailure.ATTEMPT_ENDED:
+        harmless = failure.is_bad_luck or failure is CheckpointFailure.ATTEMPT_ENDED
+        if order.stop and order.drain and not harmless:
             self._fail(
                 f"the streams were ended for a savepoint that then failed ({why}); the job goes on from "
                 f"its latest checkpoint"
@@ -440,9 +429,9 @@ class CheckpointCoordinator:
         return attempt.is_over and not attempt.somebody_leaves and not self._pending
 
     def _maybe_trigger(self, now: float) -> None:
-        if self._wanted and self._why_none() is None and not self._attempt.everybody_leaves:
-            wanted, self._wanted = self._wanted, []
-            for each in wanted:
+        ready = self._why_none() is None and not self._attempt.everybody_leaves
+        if self._savepoints.is_wanted and ready:
+            for each in self._savepoints.take_wanted():
                 self._trigger(now, [each.request], each.order)
         if not self._may_trigger():
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -40,26 +41,68 @@ class _End(Enum):
     GIVEN_UP = auto()
 
 
-class SavepointLog:
-    """Which numbers of checkpoints are savepoints that have ended, and how.
+class Savepoints:
+    """Wishes that wait for their turn, whether the job is to stop with one, and how others have ended.
 
-    >>> log = SavepointLog()
-    >>> log.gave_up(3, "/savepoints/savepoint-1")
-    >>> log.completed(4, "/savepoints/savepoint-2")
-    >>> log.knows(4), log.to_clear(4), log.to_clear(3), log.left_over
-    (True, None, '/savepoints/savepoint-1', ('/savepoints/savepoint-1',))
+    >>> savepoints = Savepoints()
+    >>> savepoints.want(1, SavepointOrder("/s/savepoint-a1b2c3-000000000001", stop=True))
+    >>> savepoints.why_refused
+    'the job is being stopped with a savepoint'
+    >>> [wanted] = savepoints.take_wanted()
+    >>> savepoints.gave_up(3, wanted.order, again=False)
+    >>> savepoints.why_refused, savepoints.to_clear(3)
+    (None, '/s/savepoint-a1b2c3-000000000001')
     """
 
     def __init__(self) -> None:
+        self._wanted: list[WantedSavepoint] = []
+        self._stopping = False
         self._ended: dict[int, tuple[_End, str]] = {}
+        self.stopped_with: str | None = None
+        """`_metadata` of the savepoint that the job stopped with."""
 
-    def completed(self, checkpoint: int, folder: str) -> None:
-        """The savepoint exists."""
-        self._note(checkpoint, _End.COMPLETE, folder)
+    @property
+    def why_refused(self) -> str | None:
+        """Why nothing may be asked for at present, as far as savepoints are the reason."""
+        if self._stopping or self.stopped_with is not None:
+            return "the job is being stopped with a savepoint"
+        return None
 
-    def gave_up(self, checkpoint: int, folder: str) -> None:
-        """The savepoint will never exist."""
-        self._note(checkpoint, _End.GIVEN_UP, folder)
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a wish waits."""
+        return bool(self._wanted)
+
+    def want(self, request: int, order: SavepointOrder) -> None:
+        """Somebody wants a savepoint."""
+        self._wanted.append(WantedSavepoint(request, order))
+        self._stopping = order.stop
+
+    def want_again(self, requests: Iterable[int], order: SavepointOrder) -> None:
+        """These did not get theirs, by bad luck."""
+        self._wanted += [WantedSavepoint(request, order).again() for request in requests]
+
+    def take_wanted(self) -> list[WantedSavepoint]:
+        """Take the wishes out: their savepoints begin."""
+        wanted, self._wanted = self._wanted, []
+        return wanted
+
+    def drop_wanted(self) -> list[int]:
+        """Take the wishes out because they cannot be fulfilled; nobody stops the job any more."""
+        self._stopping = False
+        return [each.request for each in self.take_wanted()]
+
+    def completed(self, checkpoint: int, order: SavepointOrder, location: str) -> None:
+        """The savepoint exists; its `_metadata` is at ``location``."""
+        self._note(checkpoint, _End.COMPLETE, order.folder)
+        if order.stop:
+            self.stopped_with = location
+
+    def gave_up(self, checkpoint: int, order: SavepointOrder, *, again: bool) -> None:
+        """The savepoint will never exist; ``again``: another one is taken in its place."""
+        self._note(checkpoint, _End.GIVEN_UP, order.folder)
+        if order.stop and not again:
+            self._stopping = False
 
     def knows(self, checkpoint: int) -> bool:
         """Whether this is a savepoint that has ended."""
