@@ -10,11 +10,16 @@ from typing import Any
 
 import pytest
 
+from riverrun.api.runtime_context import RuntimeContext
+from riverrun.api.state import ValueStateDescriptor
+from riverrun.checkpoint.metadata_file import FormatTooNew
 from riverrun.checkpoint.saved_operators import RestoreRefused
 from riverrun.checkpoint.savepoint_store import SavepointRefused, dispose_savepoint
 from riverrun.core.errors import CheckpointFailed, ConfigError, JobFailed
 from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.environment import StreamExecutionEnvironment
+from riverrun.serde.type_info import TypeInformation
+from riverrun.serde.types import Types
 from riverrun.storage.local import LocalStorage
 from riverrun.storage.storage import FileCorrupt, FileMissing
 from tests.spark.allround.file_sink import FileSink
@@ -351,6 +356,44 @@ def test_damage_of_the_same_length_is_found_before_the_first_record(jobs: Jobs) 
 
     with pytest.raises(JobFailed, match=f"{file}.*digest"):
         jobs.run(start_from=savepoint)
+
+
+def test_a_savepoint_of_a_later_release_is_refused_with_both_versions(jobs: Jobs) -> None:
+    savepoint = jobs.stop_at(1000)
+    metadata = Path(savepoint) / "_metadata"
+    metadata.write_bytes(metadata.read_bytes().replace(b'"version":', b'"version":99', 1))
+
+    with pytest.raises(FormatTooNew, match=r"version 99\d+ .* knows versions up to \d+"):
+        jobs.start(start_from=savepoint)
+
+
+class TypedCount(Count):
+    """Keeps its count with a declared type."""
+
+    def __init__(self, declared: TypeInformation) -> None:
+        self._declared = declared
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._seen = runtime_context.get_state(ValueStateDescriptor("seen", self._declared))
+
+
+def typed(declared: TypeInformation) -> Any:
+    def build(env: StreamExecutionEnvironment, folder: Path) -> None:
+        gated = numbers(env).map(through_gate).uid("gate")
+        counted = gated.key_by(key_of).process(TypedCount(declared)).uid("count")
+        counted.name("counts").sink_to(FileSink(str(folder))).uid("files")
+
+    return build
+
+
+def test_another_type_is_refused_before_the_first_record_or_made_of_the_old_one(jobs: Jobs) -> None:
+    savepoint = jobs.stop_at(1000, 2, typed(Types.INT()))
+
+    with pytest.raises(JobFailed, match=r"'counts': state 'seen': .*INT\(\).*STRING\(\).*declare"):
+        jobs.run(2, typed(Types.STRING()), start_from=savepoint)
+    jobs.run(3, typed(Types.LONG()), start_from=savepoint)
+
+    assert jobs.committed() == EXACT
 
 
 def test_another_max_parallelism_is_refused_with_both_numbers(jobs: Jobs) -> None:
