@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from riverrun.api.async_functions import AsyncFunction
+from riverrun.api.broadcast_functions import KeyedBroadcastProcessFunction
 from riverrun.api.column_aggregates import Agg
 from riverrun.api.nesting_triggers import ProcessingTimeoutTrigger, PurgingTrigger
 from riverrun.api.output_tag import OutputTag
@@ -40,6 +41,7 @@ from riverrun.serde.types import Types
 from tests.oracles.windows import FOREVER, Record, Shape, final_windows
 from tests.unit.testing.event_time_streams import (
     ALL_OVER,
+    IN_ORDER,
     IN_TIME,
     LATE,
     SETTLED,
@@ -180,6 +182,44 @@ class Later(KeyedProcessFunction):
 
 def settled_timers(env: StreamExecutionEnvironment) -> DataStream:
     return stream(env, SETTLED).key_by(key_of).process(Later())
+
+
+class LaterBeside(KeyedBroadcastProcessFunction[str, Any, Any, Any]):
+    """The same beside a stream of rules, whose event time counts as well."""
+
+    def __init__(self) -> None:
+        self._later = Later()
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._later.open(runtime_context)
+
+    def process_element(
+        self, value: Record, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
+    ) -> None:
+        self._later.process_element(value, ctx)  # type: ignore[arg-type]  # it has all that is used
+
+    def process_broadcast_element(
+        self, value: Record, ctx: KeyedBroadcastProcessFunction.Context
+    ) -> Iterator[Any]:
+        rules = ctx.get_broadcast_state(RULES)
+        rules[value.number] = value.key
+        yield "rule", value.number, rules[value.number]
+
+    def on_timer(
+        self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext
+    ) -> Iterator[Any]:
+        return self._later.on_timer(timestamp, ctx)  # type: ignore[arg-type]
+
+
+RULES = MapStateDescriptor("rules", Types.LONG(), Types.STRING())
+
+
+def beside_rules(env: StreamExecutionEnvironment) -> DataStream:
+    rules = env.from_source(SkewedSource(skewed(IN_ORDER[:9])), strategy(), "rules")
+    keyed = stream(env, SETTLED).key_by(key_of)
+    made = keyed.connect(rules.broadcast(RULES)).process(LaterBeside())
+    # How many subtasks see a rule depends on the parallelism.
+    return made.filter(lambda each: each[0] != "rule")
 
 
 def later() -> Counter[Any]:
@@ -405,6 +445,7 @@ PROGRAMS: dict[str, Simulated] = {
     "deleted timers": Simulated(deleted_timers, quiet_times()),
     "in bursts": Simulated(in_bursts, once(IN_TIME), repeatable=True),
     "settled, timers": Simulated(settled_timers, later(), incremental=(True,)),
+    "beside rules": Simulated(beside_rules, later(), incremental=(True,)),
     "reinterpreted": Simulated(reinterpreted, fourths()),
     "asked": Simulated(asked, each_of(Shape("tumbling")), repeatable=True),
     "punctuated": Simulated(punctuated, each_of(Shape("sliding", 12, 4)), repeatable=True),
