@@ -105,7 +105,9 @@ def test_the_examples_of_the_reference_run(
 ) -> None:
     text = (ROOT / "docs" / "reference" / "savepoint-format.md").read_text()
     (example,) = [
-        block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if tool in block
+        block
+        for block in re.findall(r"```python fragment\n(.*?)```", text, re.DOTALL)
+        if tool in block
     ]
     names: dict[str, Any] = {}
     exec(example.replace("savepoint-4f1a2b-0123456789ab", str(folder)), names)
