@@ -48,9 +48,25 @@ from riverrun.serde.types import (
     TypeInformation,
 )
 
-__all__ = ["FieldColumns", "column_for", "field_columns_for"]
+__all__ = [
+    "FieldColumns",
+    "FieldTypes",
+    "column_for",
+    "columns_of",
+    "field_columns_for",
+    "fields_of",
+    "instant_column",
+]
 
 _KIND = "row_kind"
+
+
+class FieldTypes(NamedTuple):
+    """The fields that values of a type have."""
+
+    names: list[str]
+    types: list[TypeInformation]
+    fields: Fields
 
 
 class FieldColumns(NamedTuple):
@@ -73,6 +89,15 @@ def field_columns_for(type_info: TypeInformation) -> FieldColumns | None:
     """The Arrow columns of the fields of a type, or None when it has no fields or does not map."""
     if isinstance(type_info, ExternalTypeInfo):
         return field_columns_for(type_info.type_info)
+    return (
+        None
+        if (found := fields_of(type_info)) is None
+        else columns_of(type_info, found, column_for)
+    )
+
+
+def fields_of(type_info: TypeInformation) -> FieldTypes | None:
+    """The fields of a type's values, and how to take them apart; None when it has none."""
     types: list[TypeInformation]
     names: list[str]
     match type_info:
@@ -90,13 +115,23 @@ def field_columns_for(type_info: TypeInformation) -> FieldColumns | None:
             fields = RowFields(None if field_names is None else tuple(field_names), len(types))
         case _:
             return None
-    columns = [column for field in types if (column := column_for(field)) is not None]
-    if not types or len(columns) != len(types):
-        return None
     names = names or [f"f{position}" for position in range(len(types))]
+    return FieldTypes(names, types, fields) if types else None
+
+
+def columns_of(
+    type_info: TypeInformation,
+    found: FieldTypes,
+    column_of: Callable[[TypeInformation], Column | None],
+) -> FieldColumns | None:
+    """The columns of the fields as ``column_of`` has them, a row's kind last; None if one has none."""
+    columns = [column for field in found.types if (column := column_of(field)) is not None]
+    if len(columns) != len(found.types):
+        return None
+    names = found.names
     if isinstance(type_info, RowTypeInfo):
         names, columns = [*names, _KIND], [*columns, NumberColumn("b", pa.int8())]
-    return FieldColumns(names, columns, fields)
+    return FieldColumns(names, columns, found.fields)
 
 
 def _struct_column(type_info: TypeInformation) -> Column | None:
@@ -108,7 +143,8 @@ def _basic_column(type_info: BasicTypeInfo) -> Column:
     return _BASIC[type_info.basic_type]()
 
 
-def _instant_column() -> Column:
+def instant_column() -> Column:
+    """Seconds and nanoseconds of an instant."""
     columns = [NumberColumn("q", pa.int64()), NumberColumn("i", pa.int32())]
     return StructColumn(["seconds", "nanos"], columns, InstantFields())
 
@@ -152,7 +188,7 @@ _BASIC: Mapping[BasicType, Callable[[], Column]] = {
     BasicType.DOUBLE: lambda: NumberColumn("d", pa.float64()),
     BasicType.BIG_INT: big_int_column,
     BasicType.BIG_DEC: big_decimal_column,
-    BasicType.INSTANT: _instant_column,
+    BasicType.INSTANT: instant_column,
 }
 _LOCAL_TIMES: Mapping[LocalTimeTypeInfo.TimeType, Callable[[], Column]] = {
     LocalTimeTypeInfo.TimeType.LOCAL_DATE: DateColumn,

@@ -126,9 +126,9 @@ class KeyedStateBackend(ABC):
                 that cannot become the descriptor's.
         """
 
+    @abstractmethod
     def timers(self, name: str) -> TimerQueue:
         """The timers kept under ``name``; the same object for the same name."""
-        raise NotImplementedError(name)
 
     @abstractmethod
     def timer_queues(self) -> Mapping[str, TimerQueue]:

@@ -25,15 +25,10 @@ from riverrun.serde.arrow_columns import (
     TimestampColumn,
 )
 from riverrun.serde.arrow_fields import (
-    DataclassFields,
-    Fields,
-    InstantFields,
-    NamedTupleFields,
-    RowFields,
     TupleFields,
-    is_plain_dataclass,
 )
 from riverrun.serde.arrow_nested import ListColumn, StructColumn
+from riverrun.serde.arrow_types import columns_of, fields_of, instant_column
 from riverrun.serde.types import (
     BasicArrayTypeInfo,
     BasicType,
@@ -55,8 +50,6 @@ from riverrun.serde.types import (
     TypeInformation,
 )
 from riverrun.state.parquet.cells import ExactColumn, MapColumn, PickleColumn, TextColumn
-
-_KIND: Final = "row_kind"
 
 
 def column_for(type_info: TypeInformation) -> Column:
@@ -140,30 +133,12 @@ def _tuples(names: Sequence[str], columns: Sequence[Column]) -> Column:
 
 
 def _struct(type_info: TypeInformation) -> Column:
-    types: list[TypeInformation]
-    names: list[str] = []
-    match type_info:
-        case TupleTypeInfo():
-            types = type_info.get_field_types()
-            fields: Fields = TupleFields(len(types))
-        case NamedTupleTypeInfo(cls):
-            types, names = type_info.get_field_types(), type_info.get_field_names()
-            fields = NamedTupleFields(cls, len(types))
-        case DataclassTypeInfo(cls) if is_plain_dataclass(cls):
-            types, names = type_info.get_field_types(), type_info.get_field_names()
-            fields = DataclassFields(cls)
-        case RowTypeInfo(_, field_names):
-            types, names = type_info.get_field_types(), type_info.get_field_names()
-            fields = RowFields(None if field_names is None else tuple(field_names), len(types))
-        case _:
-            return PickleColumn()
-    if not types:
-        return PickleColumn()  # a file has no structs without fields
-    columns = [column_for(field) for field in types]
-    names = names or [f"f{position}" for position in range(len(types))]
-    if isinstance(type_info, RowTypeInfo):
-        names, columns = [*names, _KIND], [*columns, NumberColumn("b", pa.int8())]
-    return StructColumn(_distinct(names), columns, fields)
+    found = fields_of(type_info)
+    if found is None:
+        return PickleColumn()  # also because a file has no structs without fields
+    parts = columns_of(type_info, found, column_for)
+    assert parts is not None  # noqa: S101  (every type has a column here)
+    return StructColumn(_distinct(parts.names), parts.columns, parts.fields)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -177,11 +152,6 @@ def _distinct(names: Sequence[str]) -> list[str]:
         taken.add(given.casefold())
         found.append(given)
     return found
-
-
-def _instant() -> Column:
-    columns = [NumberColumn("q", pa.int64()), NumberColumn("i", pa.int32())]
-    return StructColumn(["seconds", "nanos"], columns, InstantFields())
 
 
 def _array(type_info: PrimitiveArrayTypeInfo) -> Column:
@@ -214,7 +184,7 @@ _BASIC: Final[Mapping[BasicType, Callable[[], Column]]] = {
     BasicType.DOUBLE: lambda: NumberColumn("d", pa.float64()),
     BasicType.BIG_INT: lambda: TextColumn(int, int.__repr__, int, refused=bool),
     BasicType.BIG_DEC: lambda: TextColumn(Decimal, Decimal.__str__, Decimal),
-    BasicType.INSTANT: _instant,
+    BasicType.INSTANT: instant_column,
 }
 _LOCAL_TIMES: Final[Mapping[LocalTimeTypeInfo.TimeType, Callable[[], Column]]] = {
     LocalTimeTypeInfo.TimeType.LOCAL_DATE: DateColumn,
