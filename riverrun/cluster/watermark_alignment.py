@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from riverrun.api.watermark_strategy import WatermarkAlignment
 from riverrun.core.ids import SubtaskId, VertexId
 from riverrun.graph.deployment import Deployment, TaskDeployment
-from riverrun.graph.specs import SourceSpec
+from riverrun.graph.sealed import alignment_of
 from riverrun.protocol.control import WatermarkAllowed
 from riverrun.protocol.elements import MAX_WATERMARK
 
@@ -120,7 +120,4 @@ class WatermarkAlignmentCoordinator:
 
 
 def _alignment_of(task: TaskDeployment) -> WatermarkAlignment | None:
-    for head in task.operators[:1]:
-        if isinstance(head.spec, SourceSpec) and head.spec.watermark_strategy is not None:
-            return head.spec.watermark_strategy.alignment
-    return None
+    return alignment_of(task.operators[0]) if task.operators else None

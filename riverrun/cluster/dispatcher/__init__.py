@@ -1,0 +1,1 @@
+"""The front door of a JobManager: which jobs there are, were, and what can be asked of them."""

@@ -1,0 +1,103 @@
+"""What can be asked of a JobManager: the seam between the REST interface and the control plane.
+
+Calls may come from any thread. Those that return a ``Future`` return at once; the others take a moment
+and never wait for a task, a store or Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Protocol
+
+import msgspec
+
+from riverrun.cluster.dispatcher.job_report import JobReport, JobSummary
+from riverrun.core.errors import ProgramError
+from riverrun.core.ids import JobId
+
+
+class UnknownJob(ProgramError):  # noqa: N818
+    """There is no such job, now or in the history."""
+
+
+class JobIsOver(ProgramError):  # noqa: N818
+    """What was asked needs a job that runs, and it has ended."""
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """Between which parallelisms a vertex may run."""
+
+    lower: int
+    upper: int
+
+
+class TaskManagerReport(msgspec.Struct, frozen=True, kw_only=True):
+    """An executor of the Spark application."""
+
+    id: str
+    host: str
+    port: int
+    slots: int
+    free_slots: int
+    cores: int
+    memory_max: int = 0
+    """Bytes that the executor's JVM may use."""
+    memory_used: int = 0
+    since: int = 0
+    """When it came, in milliseconds since the epoch."""
+
+
+class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The JobManager itself."""
+
+    version: str
+    commit: str
+    master: str
+    """Spark's."""
+    config: dict[str, str]
+    """With secrets masked."""
+    started: int
+
+
+class Dispatcher(Protocol):
+    """Satisfied by ``dispatcher.dispatcher.JobDispatcher``."""
+
+    def facts(self) -> ClusterFacts:
+        """About the JobManager."""
+
+    def task_managers(self) -> Sequence[TaskManagerReport]:
+        """The executors that are there now."""
+
+    def jobs(self) -> Sequence[JobSummary]:
+        """Running jobs and those of the history, newest first."""
+
+    def job(self, job: JobId) -> JobReport:
+        """All about one job; UnknownJob."""
+
+    def cancel(self, job: JobId) -> None:
+        """Ask the job to stop. Does nothing to a job that has ended; UnknownJob."""
+
+    def trigger_checkpoint(self, job: JobId) -> Future[str]:
+        """Take a checkpoint; gives its location. UnknownJob, JobIsOver."""
+
+    def trigger_savepoint(self, job: JobId, target: str | None) -> Future[str]:
+        """Take a savepoint below ``target``; gives its location. UnknownJob, JobIsOver, ConfigError."""
+
+    def stop_with_savepoint(self, job: JobId, target: str | None, *, drain: bool) -> Future[str]:
+        """Stop with a savepoint; gives its location. UnknownJob, JobIsOver, ConfigError."""
+
+    def dispose_savepoint(self, location: str) -> Future[None]:
+        """Delete a savepoint."""
+
+    def rescale(self, job: JobId, parallelism: int | Mapping[str, int]) -> Future[None]:
+        """Change the parallelism of all vertices, or of some by id, uid or name.
+
+        RescaleRefused, TooFewSlots, UnknownJob, JobIsOver.
+        """
+
+    def requirements(self, job: JobId) -> Mapping[str, Bounds]:
+        """Vertex id -> between which parallelisms it may run; UnknownJob, JobIsOver."""
+
+    def require(self, job: JobId, bounds: Mapping[str, Bounds]) -> None:
+        """Set them for all vertices; the job follows. RescaleRefused, UnknownJob, JobIsOver."""
