@@ -108,7 +108,7 @@ class FileBuilder:
         return memoryview(self._data)
 
 
-def read_sections(blob: Blob, data: bytes, groups: range) -> Iterator[RawSection]:
+def read_sections(blob: Blob, data: bytes | memoryview, groups: range) -> Iterator[RawSection]:
     """The sections of a file with those blocks that hold an entry of ``groups``.
 
     Raises:

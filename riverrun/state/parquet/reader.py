@@ -86,7 +86,7 @@ class OpenTable:
             FileCorrupt: the file is damaged.
             UnreadableValues: a pickle in it cannot be read here.
         """
-        for batch in self._batches(row_groups, names):
+        for batch in self.batches(row_groups, names):
             try:
                 yield columns.rows(batch)
             except Exception as error:
@@ -107,9 +107,10 @@ class OpenTable:
             for rows in self.rows(columns, row_groups=wanted):
                 yield from blocks_of(meta, rows, groups)
 
-    def _batches(
+    def batches(
         self, row_groups: list[int] | None, names: list[str] | None
     ) -> Iterator[pa.RecordBatch]:
+        """The same rows as they are in the file; FileCorrupt when it is damaged."""
         # One row group after the other: a batch of long rows would be made of many of them.
         wanted = range(self._file.num_row_groups) if row_groups is None else row_groups
         for number in wanted:
