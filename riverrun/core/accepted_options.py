@@ -6,6 +6,7 @@ pools of a JVM, Netty, bundles between Java and Python ...) does not exist here 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 OPEN_PREFIXES: Final = (
@@ -22,6 +23,20 @@ OPEN_PREFIXES: Final = (
     "jobmanager.memory.",
     "jobmanager.adaptive-scheduler.",
     "s3.",
+    "fs.",
+    "table.",
+    "sql-client.",
+    "sql-gateway.",
+    "kubernetes.",
+    "yarn.",
+    "akka.",
+    "pekko.",
+    "env.",
+    "containerized.",
+    "external-resource.",
+    "security.",
+    "pipeline.cep.",
+    "high-availability.zookeeper.client.",
 )
 """Below these, names are free or too many to list."""
 
@@ -86,8 +101,54 @@ _BY_PREFIX: Final = {
         archive.fs.dir bind-host adaptive-batch-scheduler.default-source-parallelism execution.attempts-history-size
         execution.failover-strategy failure-enrichers future-pool.size heap.size io-pool.size
         log.path partition.release-during-job-execution partition.hybrid.partition-data-consume-constraint
-        resource-id retrieve-taskmanager-hostname rpc.address rpc.bind-port rpc.port scheduler
+        resource-id retrieve-taskmanager-hostname rpc.address rpc.bind-port rpc.port
         scheduler-mode scheduler.mode
+    """,
+    "slot": "idle.timeout request.max-interval",
+    "slotmanager": """
+        number-of-slots.min number-of-slots.max redundant-taskmanager-num min-total-resource.cpu
+        min-total-resource.memory max-total-resource.cpu max-total-resource.memory
+        taskmanager-timeout fine-grained.waiting-mode
+    """,
+    "resourcemanager": """
+        job.timeout rpc.port standalone.start-up-time start-worker.max-failure-rate
+        start-worker.retry-interval taskmanager-timeout previous-worker.recovery.timeout
+    """,
+    "task": "cancellation.interval cancellation.timeout cancellation.timers.timeout",
+    "blob": """
+        client.connect.timeout client.socket.timeout fetch.backlog fetch.num-concurrent fetch.retries
+        offload.minsize server.port service.cleanup.interval service.ssl.enabled storage.directory
+    """,
+    "io": "tmp.dirs",
+    "classloader": """
+        check-leaked-classloader fail-on-metaspace-oom-error parent-first-patterns.additional
+        parent-first-patterns.default resolve-order
+    """,
+    "heartbeat": "interval timeout rpc-failure-threshold",
+    "client": "heartbeat.interval heartbeat.timeout retry-period timeout",
+    "cluster": """
+        intercept-user-system-exit processes.halt-on-fatal-error thread-dump.stacktrace-max-depth
+        uncaught-exception-handling registration.error-delay registration.initial-timeout
+        registration.max-timeout registration.refused-registration-delay services.shutdown-timeout
+        io-pool.size evenly-spread-out-slots
+    """,
+    "jobstore": "cache-size expiration-time max-capacity type",
+    "job-result-store": "delete-on-commit storage-path",
+    "web": """
+        access-control-allow-origin address adaptive-scheduler.rescale-history.size cancel.enable
+        checkpoints.history exception-history-size history log.path refresh-interval rescale.enable
+        submit.enable timeout tmpdir upload.dir
+    """,
+    "historyserver": """
+        archive.clean-expired-jobs archive.fs.dir archive.fs.refresh-interval archive.retained-jobs
+        log.jobmanager.url-pattern log.taskmanager.url-pattern web.address web.port
+        web.refresh-interval web.ssl.enabled web.tmpdir
+    """,
+    "high-availability": """
+        type cluster-id storageDir jobmanager.port zookeeper.quorum zookeeper.path.root
+        zookeeper.path.jobgraphs zookeeper.path.running-registry use-old-ha-services
+        kubernetes.leader-election.lease-duration kubernetes.leader-election.renew-deadline
+        kubernetes.leader-election.retry-period
     """,
 }
 
@@ -95,3 +156,44 @@ ACCEPTED: Final = frozenset(
     f"{prefix}.{name}" for prefix, names in _BY_PREFIX.items() for name in names.split()
 )
 """The keys, in full."""
+
+_INSTEAD: Final[Mapping[str, str]] = {
+    "taskmanager.memory.": "the memory of workers is spark.executor.memory",
+    "taskmanager.network.": "tasks exchange records through Spark's shuffle",
+    "taskmanager.numberOfTaskSlots": "slots follow from spark.executor.cores and spark.task.cpus",
+    "jobmanager.memory.": "the memory of the JobManager is spark.driver.memory",
+    "jobmanager.heap.size": "the memory of the JobManager is spark.driver.memory",
+    "kubernetes.": "on Kubernetes, Spark's own settings count: spark.kubernetes.*",
+    "yarn.": "on YARN, Spark's own settings count: spark.yarn.*",
+    "akka.": "riverrun talks over plain sockets",
+    "pekko.": "riverrun talks over plain sockets",
+    "env.": "set spark.driver.extraJavaOptions and spark.executor.extraJavaOptions for Spark's JVMs",
+    "python.fn-execution.": "functions run inside their task, without bundles",
+    "python.execution-mode": "functions always run inside their task",
+    "python.map-state.": "state is where the function is, nothing is cached in between",
+    "python.state.cache-size": "state is where the function is, nothing is cached in between",
+    "pipeline.jars": "connectors are Python packages here",
+    "pipeline.classpaths": "connectors are Python packages here",
+    "pipeline.force-": "values travel by their declared type, or pickled",
+    "pipeline.registered-": "values travel by their declared type, or pickled",
+    "pipeline.default-kryo-serializers": "values travel by their declared type, or pickled",
+    "pipeline.generic-types": "a value without a type is pickled",
+    "state.backend.forst.": "the state backends are hashmap and rocksdb",
+    "state.backend.rocksdb.": "of RocksDB's settings only memory.fixed-per-slot, localdir and "
+    "timer-service.factory are read",
+    "classloader.": "there are no class loaders here",
+    "blob.": "files of a job travel with the job",
+    "io.tmp.dirs": "set spark.local.dir, or TMPDIR on the workers",
+    "task.cancellation.": "see riverrun.cancel.grace",
+    "heartbeat.": "see riverrun.heartbeat.interval and riverrun.heartbeat.timeout",
+}
+"""Why keys that begin so have no effect, or what to set instead."""
+
+
+def instead_of(key: str) -> str:
+    """Why ``key`` has no effect, or what to set instead; empty if there is nothing more to say.
+
+    >>> instead_of("taskmanager.memory.process.size")
+    'the memory of workers is spark.executor.memory'
+    """
+    return next((_INSTEAD[prefix] for prefix in _INSTEAD if key.startswith(prefix)), "")

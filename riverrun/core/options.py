@@ -1,20 +1,17 @@
-"""The options that riverrun reads, with their types and defaults, and the check of a whole configuration.
+"""The options that a program and its tasks read, with their types and defaults.
 
 Flink's keys keep Flink's meaning; keys of our own begin with ``riverrun.``. Keys that are accepted so
 that a Flink configuration can be used as it is, but that change nothing here, are in
-``accepted_options``.
+``accepted_options``. ``option_registry`` knows all options by key.
 """
 
 from __future__ import annotations
 
-import difflib
-import logging
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-from riverrun.core.accepted_options import ACCEPTED, OPEN_PREFIXES
 from riverrun.core.config_options import (
     BOOLEAN,
     DURATION,
@@ -23,18 +20,14 @@ from riverrun.core.config_options import (
     MAP,
     MEMORY,
     STRING,
-    AnyOption,
     ConfigOption,
     OptionType,
     choice,
     enum_type,
     optional,
 )
-from riverrun.core.errors import ConfigError
 from riverrun.core.ids import JobId
 from riverrun.core.time import Duration
-
-log = logging.getLogger(__name__)
 
 _ms = Duration.of_millis
 _s = Duration.of_seconds
@@ -320,6 +313,62 @@ BACKOFF_ATTEMPTS: Final = ConfigOption(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff", optional(INT), None
 )
 
+# slots, and who decides the parallelism
+SLOT_REQUEST_TIMEOUT: Final = ConfigOption(
+    "slot.request.timeout",
+    DURATION,
+    _min(5),
+    "how long a job waits for executors to come, or for other jobs to end, when there are too few slots",
+)
+SCHEDULER: Final = ConfigOption(
+    "jobmanager.scheduler",
+    choice("default", "adaptive", "adaptivebatch"),
+    "default",
+    "default: as many subtasks as the program says; adaptive: as many as there is room for, up to that; "
+    "adaptivebatch is default here",
+)
+SCHEDULER_MODE: Final = ConfigOption(
+    "scheduler-mode",
+    optional(choice("reactive")),
+    None,
+    "reactive: as many subtasks as there is room for, up to the max parallelism",
+)
+ADAPTIVE_WAIT: Final = ConfigOption(
+    "jobmanager.adaptive-scheduler.submission.resource-wait-timeout",
+    optional(DURATION),
+    None,
+    "how long an adaptive job waits for the fewest slots that it can run with; without it: 5 min, in "
+    "reactive mode for ever",
+    fallback_keys=("jobmanager.adaptive-scheduler.resource-wait-timeout",),
+)
+ADAPTIVE_SETTLING: Final = ConfigOption(
+    "jobmanager.adaptive-scheduler.submission.resource-stabilization-timeout",
+    optional(DURATION),
+    None,
+    "how long an adaptive job that could start waits for more slots; without it: 10 s, in reactive mode 0",
+    fallback_keys=("jobmanager.adaptive-scheduler.resource-stabilization-timeout",),
+)
+ADAPTIVE_COOLDOWN: Final = ConfigOption(
+    "jobmanager.adaptive-scheduler.executing.cooldown-after-rescaling",
+    DURATION,
+    _s(30),
+    "how long an adaptive job runs before its parallelism is changed again",
+    fallback_keys=("jobmanager.adaptive-scheduler.scaling-interval.min",),
+)
+ADAPTIVE_PATIENCE: Final = ConfigOption(
+    "jobmanager.adaptive-scheduler.executing.resource-stabilization-timeout",
+    DURATION,
+    _min(1),
+    "how long a running adaptive job waits for yet more slots before it uses those that came",
+    fallback_keys=("jobmanager.adaptive-scheduler.scaling-interval.max",),
+)
+ADAPTIVE_MIN_INCREASE: Final = ConfigOption(
+    "jobmanager.adaptive-scheduler.min-parallelism-increase",
+    INT,
+    1,
+    "by how much the parallelisms of all vertices together must grow to be worth a restart",
+)
+
 # riverrun's own
 MASTER: Final = ConfigOption(
     "riverrun.master",
@@ -372,39 +421,3 @@ LOCAL_SLOTS: Final = ConfigOption(
 IN_PROCESS_SEED: Final = ConfigOption(
     "riverrun.in-process.seed", INT, 0, "seeds the order in which the in-process master runs tasks"
 )
-
-KNOWN: Final[Mapping[str, AnyOption]] = {
-    key: option
-    for option in list(globals().values())
-    if isinstance(option, ConfigOption)
-    for key in (option.key, *option.fallback_keys)
-}
-"""Every option of this module by key, older names included."""
-
-_GUARDED: Final = frozenset(key.partition(".")[0] for key in (*KNOWN, *ACCEPTED))
-
-
-def check_config(config: Mapping[str, str]) -> None:
-    """Refuse unknown keys under prefixes that are ours, and values that cannot be read.
-
-    Keys under other prefixes pass: they may belong to Spark, or to the user's own functions.
-
-    Raises:
-        ConfigError: with the nearest known key, or the key, its value and the form expected.
-    """
-    for key in config:
-        option = KNOWN.get(key)
-        if option is not None:
-            option.check(config)
-        elif key in ACCEPTED or key.startswith(OPEN_PREFIXES):
-            log.debug("option accepted, has no effect here key=%s", key)
-        elif key.partition(".")[0] in _GUARDED:
-            raise ConfigError(_unknown(key))
-
-
-def _unknown(key: str) -> str:
-    near = difflib.get_close_matches(key, (*KNOWN, *ACCEPTED), n=1, cutoff=0.5)
-    advice = (
-        f"did you mean {near[0]!r}?" if near else "see the list of options in the documentation"
-    )
-    return f"option {key!r}: there is no such option; {advice}"
