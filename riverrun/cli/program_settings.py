@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from riverrun.core import options
 from riverrun.core.errors import ConfigError
+from riverrun.core.option_registry import check_config
 from riverrun.core.program_defaults import CONFIG_VARIABLE, MASTER_VARIABLE, program_defaults
 
 
@@ -42,7 +43,7 @@ def program_settings(
             raise ConfigError(
                 f"option {key!r}: is given as {settings[key]!r} and as {value!r}; give it once"
             )
-    options.check_config(settings)
+    check_config(settings)
     return settings
 
 

@@ -7,12 +7,13 @@ as text (they come from files, command lines and other processes); an option kno
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
 
 from riverrun.core.errors import ConfigError
+from riverrun.core.secrets import masked
 from riverrun.core.time import Duration
 
 __all__ = ["ConfigOption", "ConfigOptions"]
@@ -29,6 +30,10 @@ class OptionType(Generic[T]):
     parse: Callable[[str], T]
     """Raises ValueError for text that it cannot read."""
     render: Callable[[T], str] = str
+    choices: tuple[str, ...] = ()
+    """All texts that there are, if they can be listed."""
+    holds_entries: bool = False
+    """Whether the value is a map, whose entries may also be set one by one, as ``<key>.<entry>``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +49,16 @@ class ConfigOption(Generic[T]):
 
     def get(self, config: Mapping[str, str]) -> T:
         """The value in ``config``, or the default; ConfigError when its text cannot be read."""
-        for key in (self.key, *self.fallback_keys):
+        for key in self.keys():
             text = config.get(key)
             if text is not None:
                 return self._parse(key, text)
-        return self.default
+        entries = self._entries(config)
+        return self._parse(self.key, render_map(entries)) if entries else self.default
+
+    def keys(self) -> tuple[str, ...]:
+        """The key and its older names, in the order in which they are looked for."""
+        return (self.key, *self.fallback_keys)
 
     def set(self, config: MutableMapping[str, str], value: T) -> None:
         """Put ``value`` into ``config``."""
@@ -56,7 +66,7 @@ class ConfigOption(Generic[T]):
 
     def is_set(self, config: Mapping[str, str]) -> bool:
         """Whether ``config`` says anything about this option."""
-        return any(key in config for key in (self.key, *self.fallback_keys))
+        return any(key in config for key in self.keys()) or bool(self._entries(config))
 
     def check(self, config: Mapping[str, str]) -> None:
         """Raise ConfigError if the text in ``config`` cannot be read."""
@@ -66,7 +76,16 @@ class ConfigOption(Generic[T]):
         try:
             return self.type.parse(text)
         except ValueError as error:
-            raise ConfigError(f"option {key!r}: is {text!r}; expected {self.type.form}") from error
+            shown = masked(key, text)
+            raise ConfigError(f"option {key!r}: is {shown!r}; expected {self.type.form}") from error
+
+    def _entries(self, config: Mapping[str, str]) -> dict[str, str]:
+        if not self.type.holds_entries:
+            return {}
+        prefix = f"{self.key}."
+        return {
+            key.removeprefix(prefix): text for key, text in config.items() if key.startswith(prefix)
+        }
 
 
 def parse_boolean(text: str) -> bool:
@@ -153,6 +172,11 @@ def parse_memory_size(text: str) -> int:
     return int(match[1]) * _BYTES[match[2] or "b"]
 
 
+_ITEM: Final = re.compile(
+    r"""\s*(?:"(?P<double>[^"]*)"|'(?P<single>(?:[^']|'')*)'|(?P<plain>[^,"'\s][^,]*?))\s*(?:,|\Z)"""
+)
+
+
 def parse_list(text: str) -> list[str]:
     """Read a list: ``a;b`` or, as in YAML, ``[a, "b, c"]``.
 
@@ -160,15 +184,34 @@ def parse_list(text: str) -> list[str]:
     (['a', 'b'], ['a', 'b, c'], [])
     """
     stripped = text.strip()
-    if stripped.startswith("[") and stripped.endswith("]"):
-        items = re.findall(r"""\s*("[^"]*"|'[^']*'|[^,]+)\s*(?:,|$)""", stripped[1:-1])
-        return [_unquote(item.strip()) for item in items]
-    return [item.strip() for item in stripped.split(";") if item.strip()]
+    if not (stripped.startswith("[") and stripped.endswith("]")):
+        return [item.strip() for item in stripped.split(";") if item.strip()]
+    inside = stripped[1:-1].rstrip()
+    items: list[str] = []
+    at = 0
+    while at < len(inside):
+        match = _ITEM.match(inside, at)
+        if match is None:
+            raise ValueError(text)
+        single = match["single"]
+        items.append(
+            match["double"] or match["plain"] or "" if single is None else single.replace("''", "'")
+        )
+        at = match.end()
+    return items
 
 
-def _unquote(item: str) -> str:
-    quoted = len(item) > 1 and item[0] == item[-1] and item[0] in "\"'"
-    return item[1:-1] if quoted else item
+def render_list(items: Iterable[str]) -> str:
+    """The text that ``parse_list`` reads as ``items``.
+
+    >>> render_list(["a", "b"]), render_list(["a;b", "it's"])
+    ('a;b', "['a;b', 'it''s']")
+    """
+    texts = list(items)
+    plain = all(text and text.strip() == text and not set(text) & set(";[]\"'") for text in texts)
+    if plain:
+        return ";".join(texts)
+    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
 
 
 _ENTRY: Final = re.compile(
@@ -205,7 +248,11 @@ def _quoted(item: str) -> str:
 def optional(kind: OptionType[T]) -> OptionType[T | None]:
     """The same type for an option without default: there is no text for None."""
     return OptionType(
-        kind.form, kind.parse, lambda value: "" if value is None else kind.render(value)
+        kind.form,
+        kind.parse,
+        lambda value: "" if value is None else kind.render(value),
+        kind.choices,
+        kind.holds_entries,
     )
 
 
@@ -218,7 +265,8 @@ def enum_type(members: type[E]) -> OptionType[E]:
             raise ValueError(text)
         return members[name]
 
-    return OptionType(f"one of {', '.join(members.__members__)}", parse, lambda value: value.name)
+    names = tuple(members.__members__)
+    return OptionType(f"one of {', '.join(names)}", parse, lambda value: value.name, names)
 
 
 def choice(*names: str) -> OptionType[str]:
@@ -230,15 +278,18 @@ def choice(*names: str) -> OptionType[str]:
             raise ValueError(text)
         return lowered
 
-    return OptionType(f"one of {', '.join(names)}", parse)
+    return OptionType(f"one of {', '.join(names)}", parse, choices=names)
 
 
-def _render_map(entries: Mapping[str, str]) -> str:
+def render_map(entries: Mapping[str, str]) -> str:
+    """The text that ``parse_map`` reads as ``entries``."""
     return ",".join(f"{_quoted(key)}:{_quoted(value)}" for key, value in entries.items())
 
 
 STRING: Final = OptionType("text", str)
-BOOLEAN: Final = OptionType("true or false", parse_boolean, lambda value: str(value).lower())
+BOOLEAN: Final = OptionType(
+    "true or false", parse_boolean, lambda value: str(value).lower(), ("true", "false")
+)
 INT: Final = OptionType("a whole number", int)
 FLOAT: Final = OptionType("a number", float)
 DURATION: Final = OptionType('a duration such as "10 ms", "5 min" or "1 h"', parse_duration)
@@ -247,9 +298,9 @@ MEMORY: Final = OptionType(
     parse_memory_size,
     lambda value: f"{value} bytes",
 )
-STRINGS: Final = OptionType("a list such as a;b", parse_list, ";".join)
+STRINGS: Final = OptionType("a list such as a;b", parse_list, render_list)
 MAP: Final[OptionType[Mapping[str, str]]] = OptionType(
-    "pairs such as a:1,b:2", parse_map, _render_map
+    "pairs such as a:1,b:2", parse_map, render_map, holds_entries=True
 )
 
 

@@ -19,7 +19,8 @@ from riverrun.connectors.iterator import IteratorSource
 from riverrun.connectors.number_sequence import NumberSequenceSource
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
-from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode, check_config
+from riverrun.core.option_registry import check_config
+from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode
 from riverrun.core.program_defaults import program_defaults
 from riverrun.core.time import Duration
 from riverrun.datastream.checkpoint_config import CheckpointConfig

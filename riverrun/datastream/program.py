@@ -16,7 +16,7 @@ from riverrun.core import options
 from riverrun.core.configuration import Configuration
 from riverrun.core.errors import ConfigError, ProgramError
 from riverrun.core.ids import JobId
-from riverrun.core.options import check_config
+from riverrun.core.option_registry import check_config
 from riverrun.datastream.compilation import CompiledProgram, compile_program
 from riverrun.datastream.execution_config import ExecutionConfig
 from riverrun.datastream.job_client import JobClient, JobExecutionResult

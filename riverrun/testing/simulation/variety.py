@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from riverrun.core import options
+from riverrun.core.option_registry import KNOWN
 from riverrun.core.options import CheckpointingMode
 
 MODES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -102,7 +103,7 @@ def _paces(rng: random.Random) -> dict[str, str]:
 
 
 def _is_set(key: str, program: Mapping[str, str]) -> bool:
-    option = options.KNOWN[key]
+    option = KNOWN[key]
     return any(each in program for each in (option.key, *option.fallback_keys))
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from riverrun.core.configuration import Configuration
-from riverrun.core.options import check_config
+from riverrun.core.option_registry import check_config
 from riverrun.datastream.execution_config import ExecutionConfig
 from riverrun.datastream.restart_strategies import (
     RestartStrategies,

@@ -6,7 +6,8 @@ import pytest
 
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
-from riverrun.core.options import CheckpointingMode, check_config
+from riverrun.core.option_registry import check_config
+from riverrun.core.options import CheckpointingMode
 from riverrun.core.time import Duration
 from riverrun.datastream.checkpoint_config import CheckpointConfig
 from riverrun.datastream.checkpoint_storage import (

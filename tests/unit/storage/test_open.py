@@ -10,7 +10,7 @@ import pytest
 from pyarrow import fs as arrow_fs
 
 from riverrun.core.errors import ConfigError
-from riverrun.core.options import check_config
+from riverrun.core.option_registry import check_config
 from riverrun.storage.local import LocalStorage
 from riverrun.storage.memory import MemoryStorage
 from riverrun.storage.object_store import ObjectStorage
