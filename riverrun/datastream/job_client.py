@@ -13,6 +13,7 @@ from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.core.options import SavepointFormatType
 from riverrun.graph.executor import FailureRecord, RunningJob
+from riverrun.graph.rescaling import Parallelism, RescaleFailed
 
 __all__ = ["CompletableFuture", "JobClient", "JobExecutionResult"]
 
@@ -62,7 +63,7 @@ class CompletableFuture(Generic[T]):
         """Wait, and give the error that came in place of the value, or None."""
         try:
             self._wait(timeout)
-        except (JobFailed, JobCanceled, CheckpointFailed) as error:
+        except (JobFailed, JobCanceled, CheckpointFailed, RescaleFailed) as error:
             return error
         return None
 
@@ -198,6 +199,28 @@ class JobClient:
         del format_type
         drain = advance_to_end_of_event_time
         return _future_of(self._job.stop_with_savepoint(savepoint_directory, drain=drain))
+
+    def rescale(self, parallelism: Parallelism) -> CompletableFuture[None]:
+        """Let the running job go on with another parallelism, without loss or repetition.
+
+        The job takes a checkpoint, its tasks stop, and it starts again from the checkpoint. Nothing of
+        this counts as a failure. Asked for again meanwhile, the last wish wins.
+
+        Args:
+            parallelism: a number for every vertex whose parallelism the program leaves open, or numbers
+                by uid, operator name or vertex id; operators that are chained are rescaled together.
+
+        Returns:
+            Done when all tasks run with the new parallelism. RescaleFailed in its place when there is no
+            checkpoint, in which case the job goes on as it was, or when the job ended meanwhile.
+
+        Raises:
+            RescaleRefused: the program cannot run with this parallelism, and why.
+            TooFewSlots: the cluster has no room for it.
+            RescaleFailed: the job has ended.
+        """
+        future = self._job.rescale(parallelism)
+        return CompletableFuture(future.result, future.done)
 
     def dispose_savepoint(self, savepoint_path: str) -> None:
         """Delete a savepoint, of this or any other job: its own files and no others.

@@ -15,6 +15,7 @@ from riverrun.core.errors import Failure
 from riverrun.core.ids import Attempt, JobId, Millis
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.job_graph import JobGraph
+from riverrun.graph.rescaling import Parallelism
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,23 @@ class RunningJob(Protocol):
         With ``drain`` event time goes to its end before, so that windows and timers fire: for a job
         that will not go on. What it returns and raises is that of ``trigger_savepoint``; it is there
         when the job is over. If there is no savepoint, the job goes on.
+        """
+
+    def rescale(self, parallelism: Parallelism) -> Future[None]:
+        """Go on with other parallelisms: take a checkpoint, stop, and start again from it.
+
+        Args:
+            parallelism: for every vertex whose parallelism the program leaves open; or by uid, operator
+                name or vertex id.
+
+        Returns:
+            Done when all tasks of the new attempt run; RescaleFailed if it does not come to that. If
+            there is no checkpoint the job goes on as it was.
+
+        Raises:
+            RescaleRefused: the program cannot run so.
+            TooFewSlots: the cluster has no room for it.
+            RescaleFailed: the job has ended.
         """
 
     def dispose_savepoint(self, location: str) -> None:

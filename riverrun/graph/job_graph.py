@@ -9,7 +9,8 @@ from functools import cached_property
 from riverrun.core.ids import EdgeId, VertexId
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.operator_ids import operator_ids
-from riverrun.graph.partitioning import Forward, Partitioning
+from riverrun.graph.partitioning import Forward, Hash, Partitioning, Rescale
+from riverrun.graph.reinterpreted_key import ReinterpretedKey
 from riverrun.graph.stream_graph import StreamEdge, StreamGraph, StreamNode
 from riverrun.graph.transformations import Chaining
 from riverrun.serde.type_info import TypeInformation
@@ -26,6 +27,10 @@ class JobVertex:
     parallelism: int
     max_parallelism: int
     slot_sharing_group: str
+    parallelism_set: bool = False
+    """Whether the program sets the parallelism of one of the operators itself."""
+    forced_parallelism: int | None = None
+    """The only parallelism at which the vertex can run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,11 @@ class JobEdge:
     input_index: int
     type_info: TypeInformation | None
     buffer_timeout_ms: int
+    unequal: Partitioning | None = None
+    """What stands in for Forward while the two vertices differ in parallelism.
+
+    ``None`` for every other edge, and for a Forward edge whose ends must not differ.
+    """
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,7 @@ def build_job_graph(graph: StreamGraph) -> JobGraph:
         for chain in chains
         for position, node in enumerate(chain.nodes)
     }
+    chain_of = {node.id: chain for chain in chains for node in chain.nodes}
     loose = [edge for edge in graph.edges if edge.target not in fused]
     return JobGraph(
         vertices=tuple(chain.vertex(ids) for chain in chains),
@@ -114,6 +125,7 @@ def build_job_graph(graph: StreamGraph) -> JobGraph:
                 input_index=edge.input_index,
                 type_info=edge.type_info,
                 buffer_timeout_ms=graph.node(edge.source).buffer_timeout_ms,
+                unequal=_unequal(edge, chain_of[edge.target]),
             )
             for number, edge in enumerate(loose)
         ),
@@ -133,6 +145,18 @@ def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
         and target.chaining is Chaining.ALWAYS
         and source.chaining is not Chaining.NEVER
     )
+
+
+def _unequal(edge: StreamEdge, target: _Chain) -> Partitioning | None:
+    if not isinstance(edge.partitioning, Forward):
+        return None
+    selectors = (target.head.key_selector, target.head.second_key_selector)
+    selector = selectors[min(edge.input_index, 1)]
+    if isinstance(selector, ReinterpretedKey):
+        # Nothing was exchanged because the records are where their keys belong; they no longer are.
+        return Hash(selector.select)
+    later = (node.key_selector for node in target.nodes[1:])
+    return None if any(isinstance(each, ReinterpretedKey) for each in later) else Rescale()
 
 
 class _Chain:
@@ -164,6 +188,10 @@ class _Chain:
             parallelism=head.parallelism,
             max_parallelism=head.max_parallelism,
             slot_sharing_group=head.slot_sharing_group,
+            parallelism_set=any(node.parallelism_set for node in self.nodes),
+            forced_parallelism=next(
+                (n for n in (node.forced_parallelism for node in self.nodes) if n is not None), None
+            ),
         )
 
     def _operators(self, ids: Mapping[int, str]) -> tuple[ChainedOperator, ...]:

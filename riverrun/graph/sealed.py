@@ -160,6 +160,7 @@ class _Edge(msgspec.Struct, frozen=True, kw_only=True):
     input_index: int
     type_info: bytes | None
     buffer_timeout_ms: int
+    unequal: tuple[str, tuple[bytes, ...]] | None = None
 
 
 class _Graph(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,36 +225,49 @@ def _decoded_operator(found: _Operator) -> SealedOperator:
 
 
 def _edge(edge: JobEdge) -> _Edge:
-    partitioning = edge.partitioning
-    names = type(partitioning).__dataclass_fields__
+    kind, parts = _partitioning(edge.partitioning)
     return _Edge(
         id=edge.id,
         source=edge.source.value,
         source_operator=edge.source_operator,
         target=edge.target.value,
-        kind=type(partitioning).__name__,
-        parts=tuple(_sealed(getattr(partitioning, name)) for name in names),
+        kind=kind,
+        parts=parts,
         tag=edge.tag,
         input_index=edge.input_index,
         type_info=None if edge.type_info is None else _sealed(edge.type_info),
         buffer_timeout_ms=edge.buffer_timeout_ms,
+        unequal=None if edge.unequal is None else _partitioning(edge.unequal),
     )
 
 
 def _decoded_edge(found: _Edge) -> JobEdge:
-    make = cast("Callable[..., Partitioning]", _PARTITIONINGS[found.kind])
     type_info = None if found.type_info is None else Sealed(found.type_info)
     return JobEdge(
         id=EdgeId(found.id),
         source=VertexId(found.source),
         source_operator=found.source_operator,
         target=VertexId(found.target),
-        partitioning=make(*(Sealed(part) for part in found.parts)),
+        partitioning=_decoded_partitioning(found.kind, found.parts),
         tag=found.tag,
         input_index=found.input_index,
         type_info=cast("TypeInformation | None", type_info),
         buffer_timeout_ms=found.buffer_timeout_ms,
+        unequal=None if found.unequal is None else _decoded_partitioning(*found.unequal),
     )
+
+
+def _partitioning(partitioning: Partitioning) -> tuple[str, tuple[bytes, ...]]:
+    names = type(partitioning).__dataclass_fields__
+    return (
+        type(partitioning).__name__,
+        tuple(_sealed(getattr(partitioning, name)) for name in names),
+    )
+
+
+def _decoded_partitioning(kind: str, parts: tuple[bytes, ...]) -> Partitioning:
+    make = cast("Callable[..., Partitioning]", _PARTITIONINGS[kind])
+    return make(*(Sealed(part) for part in parts))
 
 
 def _sealed(value: Any) -> bytes:

@@ -62,6 +62,10 @@ class StreamNode:
     key_selector: Callable[[Any], Any] | None = None
     second_key_selector: Callable[[Any], Any] | None = None
     key_type: TypeInformation | None = None
+    parallelism_set: bool = False
+    """Whether the program sets the operator's own parallelism."""
+    forced_parallelism: int | None = None
+    """The only parallelism at which the operator can run."""
 
     @property
     def wire_type(self) -> TypeInformation | None:
@@ -193,6 +197,8 @@ def _node(
         key_selector=transformation.key_selector,
         second_key_selector=transformation.second_key_selector,
         key_type=transformation.key_type,
+        parallelism_set=transformation.parallelism is not None,
+        forced_parallelism=transformation.forced_parallelism,
     )
 
 
