@@ -8,11 +8,10 @@ carries out what they decide.
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Any, Final, TypeAlias, assert_never
 
@@ -35,9 +34,11 @@ from riverrun.cluster.job_master.attempt import (
 from riverrun.cluster.job_master.job_state import JobState
 from riverrun.cluster.job_master.job_time import JobTime
 from riverrun.cluster.job_master.job_view import JobView
+from riverrun.cluster.job_master.mailbox import Mailbox
 from riverrun.cluster.job_master.preparation import Deploy, Preparation, PreparedAttempt
 from riverrun.cluster.job_master.restart_strategy import RestartStrategy
 from riverrun.cluster.job_master.timing import Timing
+from riverrun.cluster.job_master.wishes import CheckpointWish, Wish, refuse, too_late
 from riverrun.cluster.links import TaskServer
 from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop, savepoint_wish
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
@@ -60,14 +61,7 @@ _STORE_PATIENCE_S: Final = 5.0
 """How long the end of a job waits for the store, each time that it has to."""
 
 
-@dataclass(frozen=True, slots=True)
-class _CheckpointWanted:
-    wish: Future[str]
-
-
-_Note: TypeAlias = (
-    AttemptNote | ev.JobEvent | PreparedAttempt | _CheckpointWanted | SavepointWish | StoreAnswered
-)
+_Note: TypeAlias = AttemptNote | ev.JobEvent | PreparedAttempt | Wish | StoreAnswered
 
 
 class JobMaster:
@@ -100,7 +94,7 @@ class JobMaster:
         self._submission = submission
         self._place = place
         self._time = JobTime(clock or SystemClock())
-        self._notes: queue.SimpleQueue[_Note] = queue.SimpleQueue()
+        self._notes: Mailbox[_Note] = Mailbox()
         self._state = JobState(submission.name, _strategy(submission))
         window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
         self._delivery = ClientDelivery(
@@ -132,8 +126,6 @@ class JobMaster:
             target=self._run, name=f"riverrun-job-master-{submission.job}", daemon=True
         )
         self._view = JobView(self._time.clock)
-        self._hearing = threading.Lock()
-        self._is_deaf = False  # whether nobody reads the notes any more
         self._stops: list[SavepointWish] = []  # they are answered at the job's end
 
     @property
@@ -208,9 +200,9 @@ class JobMaster:
             raise CheckpointFailed(
                 f"job {self.name!r}: takes no checkpoints; set {CHECKPOINT_INTERVAL.key!r}"
             )
-        wish: Future[str] = Future()
-        self._ask(_CheckpointWanted(wish))
-        return wish.result(timeout)
+        wish = CheckpointWish()
+        self._ask(wish)
+        return wish.outcome.result(timeout)
 
     def trigger_savepoint(self, target: str | None = None) -> Future[str]:
         wish = savepoint_wish(self.job_id, self._submission.config, target)
@@ -285,10 +277,7 @@ class JobMaster:
             deadlines.append(self._checkpointing.deadline())
         due = min((deadline for deadline in deadlines if deadline is not None), default=None)
         timeout = None if due is None else max(0.0, (due - self._time.now()) / 1000)
-        try:
-            return self._notes.get(timeout=timeout)
-        except queue.Empty:
-            return ev.TimePassed()
+        return self._notes.get(timeout) or ev.TimePassed()
 
     def _take(self, note: _Note) -> None:
         match note:
@@ -302,7 +291,7 @@ class JobMaster:
             case PreparedAttempt():
                 self._prepared = note
                 self._decide(ev.AttemptPrepared())
-            case _CheckpointWanted() | SavepointWish() | StoreAnswered():
+            case CheckpointWish() | SavepointWish() | StoreAnswered():
                 if self._checkpointing is not None:
                     self._take_about_checkpoints(note, self._checkpointing)
             case _:
@@ -310,12 +299,12 @@ class JobMaster:
 
     def _take_about_checkpoints(
         self,
-        note: _CheckpointWanted | SavepointWish | StoreAnswered,
+        note: CheckpointWish | SavepointWish | StoreAnswered,
         checkpointing: Checkpointing,
     ) -> None:
         match note:
-            case _CheckpointWanted(wish):
-                checkpointing.request(wish)
+            case CheckpointWish(outcome):
+                checkpointing.request(outcome)
             case SavepointWish(order):
                 if order.stop:
                     self._stops.append(note)
@@ -448,24 +437,14 @@ class JobMaster:
             self._place.remove()
 
     def _refuse_wishes(self) -> None:
-        """Answer those who asked for a checkpoint when it was too late to hear them."""
-        with self._hearing:
-            self._is_deaf = True
-        while not self._notes.empty():
-            note = self._notes.get()
-            if isinstance(note, _CheckpointWanted):
-                note.wish.set_exception(self._too_late())
-            elif isinstance(note, SavepointWish):
-                note.taken.set_exception(self._too_late())
+        """Answer those who asked for something when it was too late to hear them."""
+        for note in self._notes.close():
+            if isinstance(note, Wish):
+                refuse(note, self.name)
 
-    def _ask(self, note: _CheckpointWanted | SavepointWish) -> None:
-        with self._hearing:
-            if self._is_deaf:
-                raise self._too_late()
-            self._notes.put(note)
-
-    def _too_late(self) -> CheckpointFailed:
-        return CheckpointFailed(f"job {self.name!r}: has ended")
+    def _ask(self, wish: Wish) -> None:
+        if not self._notes.ask(wish):
+            raise too_late(self.name)
 
     def _stopped_with(self) -> str | None:
         return None if self._checkpointing is None else self._checkpointing.stopped_with
