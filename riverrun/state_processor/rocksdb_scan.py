@@ -1,0 +1,66 @@
+"""One state in the database that the rocksdb backend left, and in the file of timers beside it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from riverrun.protocol.snapshots import KeyedSnapshot
+from riverrun.state.interchange import StateBlock
+from riverrun.state.rocksdb import reader
+from riverrun.state.rocksdb.catalog import facts_of
+from riverrun.state.rocksdb.database import Database
+from riverrun.state.rocksdb.entries import row_blocks
+from riverrun.state.rocksdb.rows import RowFormat
+from riverrun.state.schema import schema_from
+from riverrun.state_processor.hashmap_scan import HashmapScan, opened_hashmap
+from riverrun.storage.snapshot_files import SavedFiles
+
+
+class RocksDBScan:
+    """The rows of one state, and those of its timers that were in memory."""
+
+    def __init__(
+        self,
+        snapshot: KeyedSnapshot,
+        near: HashmapScan,
+        database: Database | None,
+        formats: Sequence[RowFormat],
+    ) -> None:
+        self._snapshot = snapshot
+        self._near = near
+        self._database = database
+        self._formats = formats
+
+    def blocks(self, groups: range) -> Iterator[StateBlock]:
+        """The entries of ``groups``; a large map comes in several blocks."""
+        yield from self._near.blocks(groups)
+        if self._database is not None:
+            with reader.named_in_store(self._snapshot):
+                for rows in self._formats:
+                    yield from row_blocks(self._database, rows, groups)
+
+
+@contextmanager
+def opened_rocksdb(
+    snapshot: KeyedSnapshot, files: SavedFiles, state: str, operator: str
+) -> Iterator[RocksDBScan]:
+    """The state as the snapshot has it; the database is on this machine for that time."""
+    groups = range(snapshot.first_group, snapshot.last_group + 1)
+    timers = reader.near_timers(snapshot).parts
+    with ExitStack() as stack:
+        near = stack.enter_context(opened_hashmap(timers, files, state, groups, operator))
+        database = None
+        formats: list[RowFormat] = []
+        if reader.rows_of(snapshot):
+            facts = facts_of(snapshot)
+            formats = [
+                RowFormat(schema_from(meta), number, facts.max_parallelism, snapshot.backend)
+                for number, meta in zip(facts.numbers, snapshot.states, strict=True)
+                if meta.name == state
+            ]
+            folder = Path(tempfile.gettempdir())
+            database = stack.enter_context(reader.fetched(snapshot, files, folder))
+        yield RocksDBScan(snapshot, near, database, formats)
