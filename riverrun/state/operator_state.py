@@ -202,7 +202,7 @@ class FrozenOperatorState:
         """Each state with its elements, or with pairs of key and value; only states that have some."""
         for state in self._states:
             if state.items:
-                yield state.meta, state.how, _decoded(state.meta, state.items)
+                yield state.meta, state.how, decoded_items(state.meta, state.items)
 
     def write(self, files: SnapshotFiles) -> tuple[OperatorStatePart, ...]:
         """Keep the items; a state without items has no part."""
@@ -327,8 +327,8 @@ def _encoded(meta: StateMeta, values: list[Any]) -> list[bytes]:
     return list(map(ValueCodec(schema.value).encode, values))
 
 
-def _decoded(meta: StateMeta, items: list[bytes]) -> list[Any]:
-    """What ``_encoded`` was given."""
+def decoded_items(meta: StateMeta, items: list[bytes]) -> list[Any]:
+    """The elements, or pairs of key and value, of the items of a snapshot."""
     schema = schema_from(meta)
     if meta.kind is StateKind.BROADCAST:
         return list(_decoded_pairs(schema, items))
