@@ -1,0 +1,1 @@
+"""Bodies of requests and answers, field for field as Flink's REST interface has them."""

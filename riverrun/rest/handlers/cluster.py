@@ -1,0 +1,69 @@
+"""`/overview`, `/config` and the JobManager's own settings."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any, Final
+
+from riverrun.core.lifecycle import JobStatus
+from riverrun.rest.bodies.cluster import (
+    ClusterOverview,
+    ConfigurationEntry,
+    DashboardConfiguration,
+    Features,
+)
+from riverrun.rest.context import RestContext
+from riverrun.rest.routing import Call, Nothing, Route
+
+_REFRESH_MS: Final = 3000
+_ENDED: Final = {JobStatus.FINISHED, JobStatus.CANCELED, JobStatus.FAILED}
+
+Plain = Call[Nothing, Nothing, None]
+
+
+def overview(rest: RestContext, call: Plain) -> ClusterOverview:
+    """Slots and jobs at a glance."""
+    del call
+    facts, managers = rest.dispatcher.facts(), rest.dispatcher.task_managers()
+    states = Counter(JobStatus(job.status) for job in rest.dispatcher.jobs())
+    return ClusterOverview(
+        taskmanagers=len(managers),
+        slots_total=sum(each.slots for each in managers),
+        slots_available=sum(each.free_slots for each in managers),
+        jobs_running=sum(count for status, count in states.items() if status not in _ENDED),
+        jobs_finished=states[JobStatus.FINISHED],
+        jobs_cancelled=states[JobStatus.CANCELED],
+        jobs_failed=states[JobStatus.FAILED],
+        flink_version=facts.version,
+        flink_commit=facts.commit,
+    )
+
+
+def dashboard(rest: RestContext, call: Plain) -> DashboardConfiguration:
+    """What a page needs to know before it shows anything."""
+    del call
+    facts, here = rest.dispatcher.facts(), time.localtime()
+    return DashboardConfiguration(
+        refresh_interval=_REFRESH_MS,
+        timezone_name=here.tm_zone,
+        timezone_offset=here.tm_gmtoff * 1000,
+        flink_version=facts.version,
+        flink_revision=facts.commit,
+        features=Features(),
+    )
+
+
+def configuration(rest: RestContext, call: Plain) -> list[ConfigurationEntry]:
+    """The JobManager's settings, with secrets masked."""
+    del call
+    config = rest.dispatcher.facts().config
+    return [ConfigurationEntry(key, value) for key, value in sorted(config.items())]
+
+
+_ENTRIES: Any = list[ConfigurationEntry]
+ROUTES: Final = (
+    Route("GET", "/overview", overview, gives=ClusterOverview),
+    Route("GET", "/config", dashboard, gives=DashboardConfiguration),
+    Route("GET", "/jobmanager/config", configuration, gives=_ENTRIES),
+)

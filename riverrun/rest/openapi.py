@@ -1,0 +1,95 @@
+"""The interface described by itself: an OpenAPI document made from the table of routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from riverrun.rest.problems import ErrorBody
+from riverrun.rest.routing import Raw, Route
+
+_REFS: Final = "#/components/schemas/{name}"
+_ERRORS: Final = {
+    "400": "The request is not what it should be.",
+    "404": "What the path names is not there.",
+    "409": "Not possible as things stand.",
+    "413": "The body is too large.",
+    "500": "The JobManager failed to answer.",
+    "501": "Known in Flink, not offered here.",
+    "503": "A store or Spark did not answer.",
+}
+
+
+def openapi(routes: Iterable[Route], version: str) -> dict[str, Any]:
+    """The document for ``routes``."""
+    routes = tuple(routes)
+    kinds = [kind for route in routes for kind in (route.gives, route.takes) if _is_json(kind)]
+    schemas, components = msgspec.json.schema_components((*kinds, ErrorBody), ref_template=_REFS)
+    known = {repr(kind): schema for kind, schema in zip((*kinds, ErrorBody), schemas, strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, known)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "riverrun",
+            "version": version,
+            "description": "The JobManager's interface. Paths and bodies are those of Apache Flink.",
+        },
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+
+
+def _is_json(kind: Any) -> bool:
+    return kind is not None and kind is not Raw
+
+
+def _operation(route: Route, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "parameters": [*_parameters(route.of, "path"), *_parameters(route.query, "query")],
+        "responses": {str(route.status): _success(route, schemas), **_failures(schemas)},
+    }
+    if route.upload:
+        file = {"type": "object", "properties": {"jarfile": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"content": {"multipart/form-data": {"schema": file}}}
+    elif route.takes is not None:
+        body = {"application/json": {"schema": schemas[repr(route.takes)]}}
+        operation["requestBody"] = {"content": body}
+    return operation
+
+
+def _operation_id(route: Route) -> str:
+    words = route.path.replace("{", "").replace("}", "").strip("/").replace("/", "_")
+    return f"{route.method.lower()}_{words.replace('-', '_').replace('.', '_')}"
+
+
+def _parameters(kind: type[msgspec.Struct], place: str) -> list[dict[str, Any]]:
+    schema = msgspec.json.schema(kind)
+    fields: dict[str, Any] = next(iter(schema.get("$defs", {}).values()), {})
+    required = fields.get("required", ())
+    return [
+        {
+            "name": name,
+            "in": place,
+            "required": place == "path" or name in required,
+            "schema": {key: value for key, value in facts.items() if key != "default"},
+        }
+        for name, facts in fields.get("properties", {}).items()
+    ]
+
+
+def _success(route: Route, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": "Done."}
+    if _is_json(route.gives):
+        answer["content"] = {"application/json": {"schema": schemas[repr(route.gives)]}}
+    return answer
+
+
+def _failures(schemas: Mapping[str, Any]) -> dict[str, Any]:
+    content = {"application/json": {"schema": schemas[repr(ErrorBody)]}}
+    return {code: {"description": words, "content": content} for code, words in _ERRORS.items()}
