@@ -40,16 +40,18 @@ from riverrun.cluster.job_master.restart_strategy import RestartStrategy
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.job_master.wishes import CheckpointWish, Wish, refuse, too_late
 from riverrun.cluster.links import TaskServer
+from riverrun.cluster.resources.job_slots import JobSlots
 from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop, savepoint_wish
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
 from riverrun.core.clock import Clock, SystemClock
-from riverrun.core.errors import CheckpointFailed, Failure, InternalError
+from riverrun.core.errors import CheckpointFailed, ExternalError, Failure, InternalError
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, JobId, SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.core.options import CHECKPOINT_INTERVAL, COLLECT_WINDOW_BYTES
 from riverrun.graph.execution_graph import ExecutionGraph
 from riverrun.graph.executor import FailureRecord, JobSubmission
+from riverrun.graph.job_graph import JobGraph
 from riverrun.storage.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -77,6 +79,7 @@ class JobMaster:
         place: where the checkpoints go; ``None`` for a job that takes none. Removed at the end if
             it is a temporary one.
         storage: holds ``place``, instead of the one that its location names.
+        slots: where the attempts find room; those of the first one are there. ``None``: no matter.
     """
 
     def __init__(  # noqa: PLR0913  (its parts, each by its name)
@@ -90,9 +93,11 @@ class JobMaster:
         timing: Timing | None = None,
         place: CheckpointPlace | None = None,
         storage: Storage | None = None,
+        slots: JobSlots | None = None,
     ) -> None:
         self._submission = submission
         self._place = place
+        self._slots = slots
         self._time = JobTime(clock or SystemClock())
         self._notes: Mailbox[_Note] = Mailbox()
         self._state = JobState(submission.name, _strategy(submission))
@@ -177,6 +182,10 @@ class JobMaster:
         if self._thread.ident is not None and threading.current_thread() is not self._thread:
             self._thread.join()
         return self.status()
+
+    def waiting_for(self) -> str | None:
+        """What the next attempt waits for, if it waits for slots."""
+        return None if self._slots is None else self._slots.waiting_for()
 
     def failure(self) -> Failure | None:
         return self._view.failure()
@@ -351,7 +360,7 @@ class JobMaster:
                 if self._attempt is not None:
                     self._attempt.post(attempt_events.CancelRequested())
             case ev.AwaitRoom():
-                self._delivery.when_room(lambda: self._notes.put(ev.RoomThere()))
+                self._delivery.when_room(self._seek_slots)
             case ev.PrepareAttempt(number):
                 self._prepare(number)
             case ev.StartAttempt():
@@ -378,6 +387,19 @@ class JobMaster:
         except BaseException as e:
             self._decide(ev.StartRefused(failure_of(e)))
             raise
+
+    def _seek_slots(self) -> None:
+        """The client has room for another attempt; now the cluster must have. On any thread."""
+        if self._slots is None:
+            self._notes.put(ev.RoomThere())
+        else:
+            self._slots.seek(self._submission.graph, self._slots_found)
+
+    def _slots_found(self, found: JobGraph | ExternalError) -> None:
+        if isinstance(found, ExternalError):
+            self._notes.put(ev.PreparationFailed(failure_of(found)))
+        else:
+            self._notes.put(ev.RoomThere())
 
     def _prepare(self, number: Attempt) -> None:
         retained = () if self._checkpointing is None else self._checkpointing.retained
@@ -422,6 +444,8 @@ class JobMaster:
         self._delivery.close(_HANDLER_PATIENCE_S)
         self._release_store(status)
         self._refuse_wishes()
+        if self._slots is not None:
+            self._slots.leave()
         self._view.end(status, failure)
         for wish in self._stops:
             wish.settle(self.name, status)

@@ -5,26 +5,24 @@ from __future__ import annotations
 import atexit
 import socket
 import threading
-import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from riverrun.cluster.checkpoint_place import checkpoint_place
 from riverrun.cluster.control_server import ControlServer, ServerSettings
 from riverrun.cluster.job_master.master import JobMaster
+from riverrun.cluster.resources.job_slots import JobSlots
+from riverrun.cluster.resources.manager import ResourceManager
 from riverrun.core import options
-from riverrun.core.errors import TooFewSlots
 from riverrun.graph.deploy import deployments
 from riverrun.graph.executor import JobSubmission
-from riverrun.graph.layers import LayerPlan, plan_layers
+from riverrun.graph.layers import plan_layers
 from riverrun.graph.pickling import check_picklable
 from riverrun.spark.driver.engine import SparkEngine
+from riverrun.spark.driver.executors import SparkView
 from riverrun.spark.driver.session import SessionHandle, start_session, use_session
-
-_ARRIVAL_S: Final = 30.0
-"""How old an application is when all executors that will come are there."""
-_LOOK_S: Final = 0.1
 
 
 class SparkExecutor:
@@ -36,6 +34,9 @@ class SparkExecutor:
         self._server: ControlServer | None = None
         self._jobs: list[JobMaster] = []
         self._lock = threading.Lock()
+        cpus = handle.user_session.sparkContext.getConf().get("spark.task.cpus") or "1"
+        self.resources = ResourceManager(SparkView(handle.jvm, cpus))
+        """Whose the slots of the application are."""
 
     @staticmethod
     def create(*, master: str, config: Mapping[str, str], session: Any) -> SparkExecutor:
@@ -47,12 +48,19 @@ class SparkExecutor:
 
     def submit(self, submission: JobSubmission) -> JobMaster:
         check_picklable(submission.graph)
-        plan = plan_layers(submission.graph)
-        self._check_room(plan)
+        slots = JobSlots(self.resources, submission)
+        submission = replace(submission, graph=slots.first())
+        try:
+            return self._start(submission, slots)
+        except BaseException:
+            slots.leave()
+            raise
+
+    def _start(self, submission: JobSubmission, slots: JobSlots) -> JobMaster:
         deploy = partial(
             deployments,
             submission.graph,
-            plan,
+            plan_layers(submission.graph),
             job=submission.job,
             name=submission.name,
             config=submission.config,
@@ -66,6 +74,7 @@ class SparkExecutor:
             engines=partial(self._engine, submission),
             server=self._ensure_server(),
             place=place,
+            slots=slots,
         )
         with self._lock:
             self._jobs = [each for each in self._jobs if not each.status().is_terminal_state()]
@@ -107,28 +116,3 @@ class SparkExecutor:
         conf = self._handle.user_session.sparkContext.getConf()
         driver = conf.get("spark.driver.host") or socket.gethostname()
         return ServerSettings(bind_host="0.0.0.0", advertised_host=driver)  # noqa: S104
-
-    def _await_slots(self, needed: int) -> int:
-        """The slots that are there; executors of a young application are still on their way."""
-        jvm = self._handle.jvm
-        while (there := jvm.slots()) < needed and not jvm.is_local():
-            if jvm.age_s() > _ARRIVAL_S:
-                break
-            time.sleep(_LOOK_S)
-        return there
-
-    def _check_room(self, plan: LayerPlan) -> None:
-        needed = plan.subtask_count
-        there = self._await_slots(needed)
-        if needed <= there:
-            return
-        conf = self._handle.user_session.sparkContext.getConf()
-        cpus = conf.get("spark.task.cpus") or "1"
-        executors = self._handle.jvm.executors()
-        raise TooFewSlots(
-            needed,
-            there,
-            f"lower the parallelism, add executors (there are {executors}), or let subtasks share "
-            f"cores: spark.task.cpus is {cpus}, and "
-            f"{max(0.001, float(cpus) * max(there, 1) / needed * 0.99):.3f} would make room",
-        )

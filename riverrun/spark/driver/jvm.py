@@ -40,6 +40,7 @@ class SparkJvm:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
         self._context = session.sparkContext._jsc.sc()  # noqa: SLF001  (no public way)
+        self._profile: Any = None
 
     def activate(self) -> None:
         """Make the session the one that plans made in this thread belong to."""
@@ -78,13 +79,26 @@ class SparkJvm:
 
     def slots(self) -> int:
         """How many tasks can run at the same time on the executors that are there now."""
-        profile = self._context.resourceProfileManager().defaultResourceProfile()
-        return int(self._context.maxNumConcurrentTasks(profile))
+        with _in_words():
+            if self._profile is None:  # asked for once: it stays, and every call costs
+                self._profile = self._context.resourceProfileManager().defaultResourceProfile()
+            return int(self._context.maxNumConcurrentTasks(self._profile))
 
-    def executors(self) -> int:
-        """How many executors are there now (the driver itself in local mode)."""
-        known = int(self._context.getExecutorMemoryStatus().size())
-        return known if self.is_local() else max(0, known - 1)
+    def executor_ids(self) -> str:
+        """The ids of the executors that the scheduler knows now, with commas; none in local mode."""
+        with _in_words():
+            return str(self._context.getExecutorIds().mkString(","))
+
+    def executor_list(self) -> str:
+        """All about the executors that are there and the driver, as Spark's own REST interface tells it.
+
+        Made by Spark in one call: a call for every figure would take a second on a large cluster.
+        """
+        with _in_words():
+            jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001
+            mapper = jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
+            listed = self._context.statusStore().executorList(True)  # noqa: FBT003  (active ones only)
+            return str(mapper.writeValueAsString(listed))
 
     def is_local(self) -> bool:
         """Whether tasks run inside the driver's JVM."""

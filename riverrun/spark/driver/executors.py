@@ -1,0 +1,72 @@
+"""The executors of the Spark application, as the ResourceManager sees them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from riverrun.cluster.resources.task_managers import TaskManager
+from riverrun.spark.driver.jvm import SparkJvm
+
+_DRIVER: Final = "driver"
+_TIME: Final = "%Y-%m-%dT%H:%M:%S.%fGMT"
+
+
+class SparkView:
+    """Satisfies ``cluster.resources.manager.ClusterView``.
+
+    Args:
+        jvm: of the application.
+        task_cpus: what ``spark.task.cpus`` is set to.
+    """
+
+    def __init__(self, jvm: SparkJvm, task_cpus: str) -> None:
+        self._jvm = jvm
+        self._is_local = jvm.is_local()
+        self._task_cpus = task_cpus
+
+    @property
+    def can_grow(self) -> bool:
+        return not self._is_local
+
+    @property
+    def task_cpus(self) -> str:
+        return self._task_cpus
+
+    def slots(self) -> int:
+        return self._jvm.slots()
+
+    def executor_ids(self) -> frozenset[str]:
+        if self._is_local:
+            return frozenset({_DRIVER})
+        return frozenset(filter(None, self._jvm.executor_ids().split(",")))
+
+    def task_managers(self) -> Sequence[TaskManager]:
+        return task_managers(self._jvm.executor_list(), is_local=self._is_local)
+
+
+def task_managers(listed: str, *, is_local: bool) -> list[TaskManager]:
+    """The executors in what Spark's REST interface tells of them; in local mode the driver is one."""
+    return [
+        _task_manager(each)
+        for each in json.loads(listed)
+        if each["isActive"] and (is_local or each["id"] != _DRIVER)
+    ]
+
+
+def _task_manager(told: dict[str, Any]) -> TaskManager:
+    host, _, port = told["hostPort"].rpartition(":")
+    came = datetime.strptime(told["addTime"], _TIME).replace(tzinfo=UTC)
+    return TaskManager(
+        id=told["id"],
+        host=host,
+        port=int(port),
+        cores=told["totalCores"],
+        slots=told["maxTasks"],
+        slots_used=told["activeTasks"],
+        memory_max=told["maxMemory"],
+        memory_used=told["memoryUsed"],
+        since=int(came.timestamp() * 1000),
+    )
