@@ -14,14 +14,14 @@ from riverrun.cluster.checkpoint_place import checkpoint_place
 from riverrun.cluster.control_server import ControlServer, ServerSettings
 from riverrun.cluster.job_master.master import JobMaster
 from riverrun.cluster.resources.job_slots import JobSlots
-from riverrun.cluster.resources.manager import ResourceManager
 from riverrun.core import options
 from riverrun.graph.deploy import deployments
 from riverrun.graph.executor import JobSubmission
+from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.layers import plan_layers
 from riverrun.graph.pickling import check_picklable
 from riverrun.spark.driver.engine import SparkEngine
-from riverrun.spark.driver.executors import SparkView
+from riverrun.spark.driver.executors import resources_of
 from riverrun.spark.driver.session import SessionHandle, start_session, use_session
 
 
@@ -34,8 +34,8 @@ class SparkExecutor:
         self._server: ControlServer | None = None
         self._jobs: list[JobMaster] = []
         self._lock = threading.Lock()
-        cpus = handle.user_session.sparkContext.getConf().get("spark.task.cpus") or "1"
-        self.resources = ResourceManager(SparkView(handle.jvm, cpus))
+        self._seeking: set[JobSlots] = set()
+        self.resources = resources_of(handle)
         """Whose the slots of the application are."""
 
     @staticmethod
@@ -49,9 +49,8 @@ class SparkExecutor:
     def submit(self, submission: JobSubmission) -> JobMaster:
         check_picklable(submission.graph)
         slots = JobSlots(self.resources, submission)
-        submission = replace(submission, graph=slots.first())
         try:
-            return self._start(submission, slots)
+            return self._start(replace(submission, graph=self._room(slots)), slots)
         except BaseException:
             slots.leave()
             raise
@@ -86,7 +85,10 @@ class SparkExecutor:
         atexit.unregister(self.close)
         with self._lock:
             jobs, self._jobs = self._jobs, []
+            seeking, self._seeking = self._seeking, set()
             server, self._server = self._server, None
+        for slots in seeking:
+            slots.leave()
         for job in jobs:
             job.cancel()
         for job in jobs:
@@ -94,6 +96,16 @@ class SparkExecutor:
         if server is not None:
             server.close()
         self._handle.close()
+
+    def _room(self, slots: JobSlots) -> JobGraph:
+        """Wait for the slots of the first attempt."""
+        with self._lock:
+            self._seeking.add(slots)
+        try:
+            return slots.first()
+        finally:
+            with self._lock:
+                self._seeking.discard(slots)
 
     def _engine(self, submission: JobSubmission) -> SparkEngine:
         return SparkEngine(

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import json
+import threading
+import weakref
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from riverrun.cluster.resources.manager import ResourceManager
 from riverrun.cluster.resources.task_managers import TaskManager
 from riverrun.spark.driver.jvm import SparkJvm
+from riverrun.spark.driver.session import SessionHandle
 
 _DRIVER: Final = "driver"
 _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fGMT"
+
+_managers: Final[weakref.WeakValueDictionary[str, ResourceManager]] = weakref.WeakValueDictionary()
+_finding: Final = threading.Lock()
+
+
+def resources_of(handle: SessionHandle) -> ResourceManager:
+    """The ResourceManager of the application behind a session: one, whoever uses the application."""
+    context = handle.user_session.sparkContext
+    with _finding:
+        manager = _managers.get(context.applicationId)
+        if manager is None:
+            cpus = context.getConf().get("spark.task.cpus") or "1"
+            manager = _managers[context.applicationId] = ResourceManager(
+                SparkView(handle.jvm, cpus)
+            )
+        return manager
 
 
 class SparkView:

@@ -7,7 +7,6 @@ exchange that ``repartitionById`` plans is copied with its ``pipelined`` flag se
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,10 +102,6 @@ class SparkJvm:
     def is_local(self) -> bool:
         """Whether tasks run inside the driver's JVM."""
         return bool(self._context.isLocal())
-
-    def age_s(self) -> float:
-        """How long ago the application started."""
-        return max(0.0, time.time() - float(self._context.startTime()) / 1000.0)
 
     def delete_at_exit(self, folder: Path) -> None:
         """Let the JVM delete ``folder`` when it ends, also when this process was killed."""
