@@ -7,6 +7,32 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+
+def matching_keys(incomplete: str) -> list[tuple[str, str]]:
+    """Keys of options that begin so, with their meanings, for the shell's completion."""
+    # Only a completing shell asks.
+    from riverrun.core.option_meanings import meaning_of  # noqa: PLC0415
+    from riverrun.core.option_registry import OPTIONS  # noqa: PLC0415
+
+    return [
+        (key, meaning_of(option))
+        for key, option in sorted(OPTIONS.items())
+        if key.startswith(incomplete)
+    ]
+
+
+def matching_definitions(incomplete: str) -> list[tuple[str, str]]:
+    """``key=`` for a beginning of a key, ``key=value`` for a key whose values can be listed."""
+    from riverrun.core.option_registry import KNOWN  # noqa: PLC0415
+
+    key, equals, value = incomplete.partition("=")
+    if not equals:
+        return [(f"{key}=", meaning) for key, meaning in matching_keys(incomplete)]
+    option = KNOWN.get(key)
+    choices = () if option is None else option.type.choices
+    return [(f"{key}={choice}", "") for choice in choices if choice.startswith(value)]
+
+
 Script: TypeAlias = Annotated[
     Path,
     typer.Argument(metavar="SCRIPT", help="The Python file.", exists=True, readable=True),
@@ -28,7 +54,21 @@ Parallelism: TypeAlias = Annotated[
 ]
 Definitions: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--define", "-D", metavar="KEY=VALUE", help="An option; may be repeated."),
+    typer.Option(
+        "--define",
+        "-D",
+        metavar="KEY=VALUE",
+        help="An option; may be repeated.",
+        autocompletion=matching_definitions,
+    ),
+]
+ConfigFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="The configuration file, instead of river.yaml here or in ~/.config/riverrun.",
+    ),
 ]
 FromCheckpoint: TypeAlias = Annotated[
     str | None,

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from riverrun.cli.commands.checkpoints import checkpoints, savepoints
+from riverrun.cli.commands.config import config
 from riverrun.cli.commands.demo import demo
 from riverrun.cli.commands.doctor import doctor
 from riverrun.cli.commands.plan import plan
@@ -21,7 +22,6 @@ app = typer.Typer(
     name="river",
     help="Stateful stream processing in Python, executed by Apache Spark.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -33,6 +33,7 @@ app.command(context_settings=_SCRIPT_LAST)(plan)
 app.command()(checkpoints)
 app.command()(savepoints)
 app.command()(savepoint)
+app.command()(config)
 app.command()(demo)
 app.command("spark-conf")(spark_conf)
 app.command()(doctor)

@@ -1,4 +1,4 @@
-"""Settings on the command line, handed to the environment that the script makes.
+"""Settings that commands begin with, and how the command line's reach the environment of a script.
 
 They are defaults: what the script itself sets wins. They travel in environment variables, which
 ``get_execution_environment`` reads, because the script makes its environment by itself.
@@ -10,61 +10,76 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
 from riverrun.core import options
-from riverrun.core.errors import ConfigError
-from riverrun.core.option_registry import check_config
-from riverrun.core.program_defaults import CONFIG_VARIABLE, MASTER_VARIABLE, program_defaults
+from riverrun.core.config_sources.definitions import command_line_settings
+from riverrun.core.config_sources.effective import Effective, load_configuration
+from riverrun.core.config_sources.file_place import FILE_VARIABLE
+from riverrun.core.config_sources.layer import checked_layer
+from riverrun.core.config_sources.setting import Setting
+from riverrun.core.config_sources.variables import CONF_VARIABLE, json_settings
 
 
-def program_settings(
+def command_line(
     master: str | None,
     parallelism: int | None,
     definitions: Sequence[str],
-    more: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, str]:
-    """The options that the command line gives, checked.
+    words: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+) -> list[Setting]:
+    """The settings that the command line gives.
 
     Args:
         master: where jobs run, if given.
         parallelism: of operators that do not say, if given.
         definitions: ``key=value`` texts.
-        more: options by key that the command line has words of its own for.
+        words: by key, the values for which the command line has an option of its own, and its name.
 
     Raises:
-        ConfigError: an unknown key, a value that cannot be read, or two values for one option.
+        ConfigError: no ``key=value``, or two values for one option.
     """
-    settings: dict[str, str] = {}
-    named = {options.MASTER.key: master, options.PARALLELISM.key: parallelism}
-    pairs = [(key, str(value)) for key, value in named.items() if value is not None]
-    for key, value in [*pairs, *more.items(), *map(_definition, definitions)]:
-        if settings.setdefault(key, value) != value:
-            raise ConfigError(
-                f"option {key!r}: is given as {settings[key]!r} and as {value!r}; give it once"
-            )
-    check_config(settings)
-    return settings
+    named = {
+        options.MASTER.key: ("--master", master),
+        options.PARALLELISM.key: ("--parallelism", parallelism),
+    }
+    given = {key: (name, str(value)) for key, (name, value) in named.items() if value is not None}
+    return command_line_settings(definitions, {**given, **words})
 
 
-def _definition(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ConfigError(f"-D {text!r}: expected key=value")
-    return key.strip(), value.strip()
+def effective_settings(given: Sequence[Setting] = (), config_file: Path | None = None) -> Effective:
+    """All settings that count for this command: of the file, the environment and the command line.
+
+    Raises:
+        ConfigError: an unknown key, or a value that cannot be read, with its place.
+    """
+    return load_configuration(os.environ, file=config_file, given=given)
+
+
+def command_settings(
+    definitions: Sequence[str] | None, config_file: Path | None = None
+) -> dict[str, str]:
+    """What counts for a command that takes ``-D`` and ``--config``, by key.
+
+    Raises:
+        ConfigError: an unknown key, or a value that cannot be read, with its place.
+    """
+    return effective_settings(command_line_settings(definitions or (), {}), config_file).values()
 
 
 @contextmanager
-def handed_to_programs(settings: Mapping[str, str]) -> Iterator[None]:
-    """Let environments that are made in this block begin with ``settings``.
+def handed_to_programs(given: Sequence[Setting], config_file: Path | None = None) -> Iterator[None]:
+    """Let environments that are made in this block read ``config_file`` and begin with ``given``.
 
-    They come before what the environment variables of this process say.
+    The settings come before what the environment variables of this process say.
     """
-    merged = {**program_defaults(os.environ), **settings}
-    rest = {key: value for key, value in merged.items() if key != options.MASTER.key}
-    variables = {CONFIG_VARIABLE: json.dumps(rest)} if rest else {}
-    if options.MASTER.is_set(merged):
-        variables[MASTER_VARIABLE] = options.MASTER.get(merged)
+    variables = {}
+    if given:
+        layers = (checked_layer(json_settings(os.environ)), checked_layer(given))
+        merged = {key: each.value for layer in layers for key, each in layer.settings.items()}
+        variables[CONF_VARIABLE] = json.dumps(merged)
+    if config_file is not None:
+        variables[FILE_VARIABLE] = str(config_file.absolute())
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

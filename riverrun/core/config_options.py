@@ -49,14 +49,14 @@ class ConfigOption(Generic[T]):
 
     def get(self, config: Mapping[str, str]) -> T:
         """The value in ``config``, or the default; ConfigError when its text cannot be read."""
-        for key in self.keys():
+        for key in self.names():
             text = config.get(key)
             if text is not None:
                 return self._parse(key, text)
         entries = self._entries(config)
         return self._parse(self.key, render_map(entries)) if entries else self.default
 
-    def keys(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """The key and its older names, in the order in which they are looked for."""
         return (self.key, *self.fallback_keys)
 
@@ -66,7 +66,7 @@ class ConfigOption(Generic[T]):
 
     def is_set(self, config: Mapping[str, str]) -> bool:
         """Whether ``config`` says anything about this option."""
-        return any(key in config for key in self.keys()) or bool(self._entries(config))
+        return any(key in config for key in self.names()) or bool(self._entries(config))
 
     def check(self, config: Mapping[str, str]) -> None:
         """Raise ConfigError if the text in ``config`` cannot be read."""

@@ -15,6 +15,8 @@ from riverrun.core.config_options import (
     T,
     parse_list,
 )
+from riverrun.core.option_registry import option_of
+from riverrun.core.secrets import masked_settings
 
 __all__ = ["Configuration"]
 
@@ -30,6 +32,7 @@ class Configuration(MutableMapping[str, str]):
 
     Keys and values are text, so that a configuration can come from anywhere and go anywhere; typed
     getters read the text and raise ConfigError, with the key and the expected form, if they cannot.
+    Of several names of one option, the one that was set last counts.
     """
 
     @classmethod
@@ -128,7 +131,21 @@ class Configuration(MutableMapping[str, str]):
                 f"configuration: entry {key!r} = {value!r}; expected both to be strings "
                 f"(set_integer, set_boolean and set_float take other values)"
             )
+        if key not in self._values:
+            self._drop_other_names(key)
         self._values[key] = value
+
+    def _drop_other_names(self, key: str) -> None:
+        """Let the setting that is made last count, whichever of an option's names it uses."""
+        option = option_of(key)
+        if option is None:
+            return
+        if key in option.names():
+            others = [name for name in self._values if option_of(name) is option]
+        else:
+            others = [name for name in option.names() if name in self._values]
+        for name in others:
+            del self._values[name]
 
     def __delitem__(self, key: str) -> None:
         del self._values[key]
@@ -146,4 +163,4 @@ class Configuration(MutableMapping[str, str]):
         return hash(frozenset(self._values.items()))
 
     def __repr__(self) -> str:
-        return f"Configuration({self._values!r})"
+        return f"Configuration({masked_settings(self._values)!r})"

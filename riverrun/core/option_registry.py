@@ -23,7 +23,7 @@ KNOWN: Final[Mapping[str, AnyOption]] = {
     for module in _MODULES
     for option in vars(module).values()
     if isinstance(option, ConfigOption)
-    for key in option.keys()  # noqa: SIM118  (not a mapping)
+    for key in option.names()
 }
 """Every option by key, older names included."""
 

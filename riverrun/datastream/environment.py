@@ -19,9 +19,7 @@ from riverrun.connectors.iterator import IteratorSource
 from riverrun.connectors.number_sequence import NumberSequenceSource
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
-from riverrun.core.option_registry import check_config
 from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode
-from riverrun.core.program_defaults import program_defaults
 from riverrun.core.time import Duration
 from riverrun.datastream.checkpoint_config import CheckpointConfig
 from riverrun.datastream.compilation import buffer_timeout_ms
@@ -31,6 +29,7 @@ from riverrun.datastream.execution_config import ExecutionConfig, check_positive
 from riverrun.datastream.job_client import JobClient, JobExecutionResult, run_to_end
 from riverrun.datastream.output_types import checked_type, output_type_of
 from riverrun.datastream.program import Program
+from riverrun.datastream.program_configuration import surrounding_configuration, take_in
 from riverrun.datastream.slot_sharing_group import SlotSharingGroup
 from riverrun.datastream.state_backend import StateBackend, state_backend_of
 from riverrun.graph.plan_json import execution_plan_json
@@ -63,14 +62,14 @@ class StreamExecutionEnvironment(Dependencies):
 
         Args:
             configuration: settings by key; ``riverrun.master`` says where jobs run, and the
-                environment variable RIVERRUN_MASTER does when the key is not set.
+                configuration file or the environment does when the key is not set.
             spark: the user's own Spark session to run on; nothing in it is changed.
 
         Raises:
             ConfigError: an unknown key, or a value that cannot be read.
         """
-        config = Configuration(program_defaults(os.environ))
-        config.add_all(configuration or Configuration())
+        config = surrounding_configuration(os.environ)
+        take_in(config, configuration or {})
         return StreamExecutionEnvironment(Program(config, spark))
 
     def get_config(self) -> ExecutionConfig:
@@ -87,8 +86,7 @@ class StreamExecutionEnvironment(Dependencies):
         Raises:
             ConfigError: an unknown key, or a value that cannot be read; nothing is taken in then.
         """
-        check_config(configuration)
-        self._config.add_all(configuration)
+        take_in(self._config, configuration)
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
         """Set the parallelism of operators that do not say."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Annotated, TypeAlias
 
 import typer
 
-from riverrun.cli.arguments import Definitions
-from riverrun.cli.program_settings import program_settings
+from riverrun.cli.arguments import ConfigFile, Definitions
+from riverrun.cli.program_settings import command_settings
 from riverrun.cli.script import FAILED
 
 CheckpointFolder: TypeAlias = Annotated[
@@ -26,23 +27,27 @@ SavepointFolder: TypeAlias = Annotated[
 ]
 
 
-def checkpoints(folder: CheckpointFolder, define: Definitions = None) -> None:
+def checkpoints(
+    folder: CheckpointFolder, define: Definitions = None, config_file: ConfigFile = None
+) -> None:
     """List the complete checkpoints below a folder, oldest first; exit code 1 if there is none."""
-    _show(folder, define, savepoints=False)
+    _show(folder, command_settings(define, config_file), savepoints=False)
 
 
-def savepoints(folder: SavepointFolder, define: Definitions = None) -> None:
+def savepoints(
+    folder: SavepointFolder, define: Definitions = None, config_file: ConfigFile = None
+) -> None:
     """List the savepoints below a folder, oldest first; exit code 1 if there is none."""
-    _show(folder, define, savepoints=True)
+    _show(folder, command_settings(define, config_file), savepoints=True)
 
 
-def _show(folder: str, define: list[str] | None, *, savepoints: bool) -> None:
+def _show(folder: str, config: Mapping[str, str], *, savepoints: bool) -> None:
     # Only these commands draw such a table, or read many checkpoints.
     from riverrun.cli.checkpoint_table import show_table  # noqa: PLC0415
     from riverrun.cli.starting_point import complete_checkpoints  # noqa: PLC0415
 
     place = folder if "://" in folder else os.path.abspath(folder)  # noqa: PTH100
-    everything = complete_checkpoints(place, program_settings(None, None, define or ()))
+    everything = complete_checkpoints(place, config)
     found = [each for each in everything if each.metadata.savepoint == savepoints]
     if not found:
         wanted, others = (

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from riverrun.cli.arguments import (
+    ConfigFile,
     Definitions,
     Master,
     Parallelism,
@@ -16,7 +17,7 @@ from riverrun.cli.arguments import (
     Script,
     ScriptArguments,
 )
-from riverrun.cli.program_settings import handed_to_programs, program_settings
+from riverrun.cli.program_settings import command_line, effective_settings, handed_to_programs
 from riverrun.cli.pyflink_names import pyflink_names
 from riverrun.cli.script import run_script
 
@@ -34,6 +35,7 @@ def plan(  # noqa: PLR0913  (one parameter for each option)
     master: Master = None,
     parallelism: Parallelism = None,
     define: Definitions = None,
+    config_file: ConfigFile = None,
 ) -> None:
     """Run a script, but print its jobs instead of running them; what it prints goes to stderr."""
     # These load the whole program side, which no other command needs before its script does.
@@ -53,11 +55,12 @@ def plan(  # noqa: PLR0913  (one parameter for each option)
         )
         typer.echo(text, file=out)
 
-    settings = program_settings(master, parallelism, define or ())
+    given = command_line(master, parallelism, define or ())
+    effective_settings(given, config_file)  # refuses what is wrong before the script runs
     names = pyflink_names() if pyflink else nullcontext()
     with (
         names,
-        handed_to_programs(settings),
+        handed_to_programs(given, config_file),
         shown_instead_of_run(show),
         redirect_stdout(sys.stderr),
     ):

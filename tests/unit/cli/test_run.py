@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from riverrun.cli.main import app
-from riverrun.core.program_defaults import CONFIG_VARIABLE, MASTER_VARIABLE
+from riverrun.core.config_sources.variables import CONF_VARIABLE
 
 WriteScript = Callable[..., Path]
 
@@ -65,27 +65,20 @@ class TestScript:
 
 
 class TestSettings:
-    def test_options_reach_the_script_in_the_variables_that_environments_read(
+    def test_options_reach_the_script_in_the_variable_that_environments_read(
         self, write_script: WriteScript
     ) -> None:
-        script = write_script(
-            f"import os\nprint(os.environ['{MASTER_VARIABLE}'])\nprint(os.environ['{CONFIG_VARIABLE}'])"
-        )
+        script = write_script(f"import os\nprint(os.environ['{CONF_VARIABLE}'])")
 
         result = river(
             "run", "--master", "in-process", "-p", 3, "-D", "pipeline.name=spend", script
         )
 
-        master, config = result.output.splitlines()
-        assert master == "in-process"
-        assert json.loads(config) == {"parallelism.default": "3", "pipeline.name": "spend"}
-
-    def test_the_master_can_be_given_as_an_option_too(self, write_script: WriteScript) -> None:
-        script = write_script(f"import os\nprint(os.environ['{MASTER_VARIABLE}'])")
-
-        result = river("run", "-D", "riverrun.master=in-process", script)
-
-        assert result.output == "in-process\n"
+        assert json.loads(result.output) == {
+            "riverrun.master": "in-process",
+            "parallelism.default": "3",
+            "pipeline.name": "spend",
+        }
 
     def test_an_unknown_option_is_refused_before_the_script_runs(
         self, write_script: WriteScript
@@ -351,7 +344,7 @@ def test_the_master_variable_is_the_one_that_environments_read(
 ) -> None:
     from riverrun.datastream.environment import StreamExecutionEnvironment  # noqa: PLC0415
 
-    monkeypatch.setenv(MASTER_VARIABLE, "in-process")
+    monkeypatch.setenv("RIVERRUN_MASTER", "in-process")
 
     env = StreamExecutionEnvironment.get_execution_environment()
 

@@ -11,13 +11,13 @@ from riverrun.checkpoint.metadata import CheckpointMetadata, OperatorInfo, Verte
 from riverrun.checkpoint.savepoint_store import SavepointRefused, write_savepoint
 from riverrun.checkpoint.store import CheckpointStore
 from riverrun.cli.main import app
-from riverrun.core.program_defaults import CONFIG_VARIABLE
+from riverrun.core.config_sources.variables import CONF_VARIABLE
 from riverrun.storage.local import LocalStorage
 
 WriteScript = Callable[..., Path]
 
 JOB, OTHER = "a" * 32, "b" * 32
-SHOW = f"import os\nprint(os.environ['{CONFIG_VARIABLE}'])"
+SHOW = f"import os\nprint(os.environ['{CONF_VARIABLE}'])"
 
 
 def river(*arguments: object) -> Result:
@@ -158,7 +158,7 @@ class TestResume:
     ) -> None:
         write_checkpoint(tmp_path, JOB, 7)
         config = {"execution.checkpointing.dir": str(tmp_path)}
-        monkeypatch.setenv(CONFIG_VARIABLE, json.dumps(config))
+        monkeypatch.setenv(CONF_VARIABLE, json.dumps(config))
 
         given = options_of(river("run", "--resume", show))
 
