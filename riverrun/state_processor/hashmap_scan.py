@@ -66,15 +66,22 @@ def opened_hashmap(
     parts: Iterable[KeyedPart], files: SavedFiles, state: str, groups: range, operator: str
 ) -> Iterator[HashmapScan]:
     """The state as the parts have it of ``groups``; it is on this machine for that time."""
+    with opened_sections(parts, files, groups) as sections:
+        found = [section for section in sections if section.meta.name == state]
+        yield HashmapScan(found, operator)
+
+
+@contextmanager
+def opened_sections(
+    parts: Iterable[KeyedPart], files: SavedFiles, groups: range
+) -> Iterator[list[RawSection]]:
+    """What the parts have of ``groups``, of all states."""
     with ExitStack() as stack:
         sections: list[RawSection] = []
-        # Sections refer to the mapped files, which can be closed only when nobody does so any more.
-        stack.callback(sections.clear)
         for part in parts:
             data = stack.enter_context(_mapped(part.blob, files))
-            found = read_sections(part.blob, data, groups)
-            sections += [section for section in found if section.meta.name == state]
-        yield HashmapScan(sections, operator)
+            sections += read_sections(part.blob, data, groups)
+        yield sections
 
 
 @contextmanager

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 from riverrun.checkpoint.saved_operators import SavedOperator
 from riverrun.core.errors import ProgramError
-
-T = TypeVar("T")
 
 
 class NotInSavepoint(ProgramError):  # noqa: N818
@@ -62,14 +59,3 @@ def find_operator(operators: Mapping[str, SavedOperator], name: str, place: str)
             return found[0]
     known = tuple(dict.fromkeys(each.uid or each.name for each in everything))
     raise NotInSavepoint(place, "operator", name, known)
-
-
-def only(names: Mapping[str, T] | Collection[str], name: str, place: str, what: str) -> str:
-    """``name`` if it is among ``names``.
-
-    Raises:
-        NotInSavepoint: it is not.
-    """
-    if name not in names:
-        raise NotInSavepoint(place, what, name, tuple(names))
-    return name
