@@ -35,7 +35,8 @@ def assign(
 
     An operator that was in the checkpoint has an entry, which is empty where nothing is left for the
     subtask; an operator that is new has none. A subtask is ``finished`` when all its operators had
-    finished, and so had everybody who sends to it; what it gets nevertheless is left to be committed.
+    finished, so had everybody who sends to it, and nothing is in flight to it; what it gets nevertheless
+    is left to be committed.
 
     Args:
         metadata: the checkpoint.
@@ -49,7 +50,7 @@ def assign(
     _check_format(metadata)
     saved = saved_operators(metadata)
     _check_all_claimed(metadata, saved, graph, allow_non_restored=allow_non_restored)
-    channels = assign_channels(metadata, graph)
+    channels = assign_channels(metadata, graph, saved)
     restores = {
         SubtaskId(vertex.id, index): TaskRestore(
             checkpoint=metadata.checkpoint,
@@ -138,13 +139,16 @@ def _broadcast(
     index: int,
     parallelism: int,
 ) -> Iterable[OperatorStatePart]:
-    """One subtask's part; its own, even if it has none, where it goes on as it was.
+    """The part of the subtask whose place it takes, even if that has none where records are in flight to it.
 
     An unaligned checkpoint finds records of the broadcast in flight to one subtask that another one has
     taken in: they must not count twice.
     """
-    if parallelism == saved.parallelism and index not in saved.finished:
-        return [part for subtask, part in parts if subtask == index]
+    donor = saved.donor(index, parallelism)
+    found = [part for subtask, part in parts if subtask == donor]
+    goes_on = parallelism == saved.parallelism and index not in saved.finished
+    if found or goes_on or donor in saved.awaited:
+        return found
     return [parts[index % len(parts)][1]]
 
 
@@ -166,10 +170,12 @@ def _with_finished(
     producers = channels_to(graph)
     finished: set[SubtaskId] = set()
     # Vertices come after their inputs, so that what is known of producers is complete.
-    for task in restores:
+    for task, restore in restores.items():
         vertex = graph.vertex(task.vertex)
-        if finished.issuperset(producers[task]) and all(
-            _had_finished(each, task, vertex, saved) for each in vertex.operators
+        if (
+            not restore.channels
+            and finished.issuperset(producers[task])
+            and all(_had_finished(each, task, vertex, saved) for each in vertex.operators)
         ):
             finished.add(task)
     return {

@@ -37,6 +37,8 @@ class SavedOperator:
     max_parallelism: int
     finished: set[int] = field(default_factory=set)
     """The subtasks that had seen the end of their input."""
+    awaited: set[int] = field(default_factory=set)
+    """The subtasks to which elements were in flight."""
     keyed: list[KeyedSnapshot] = field(default_factory=list)
     """Of the subtasks in order."""
     lists: dict[ListState, list[tuple[int, OperatorStatePart]]] = field(default_factory=dict)
@@ -53,6 +55,19 @@ class SavedOperator:
         """The operator in a message."""
         named = f"uid {self.uid!r}" if self.uid is not None else f"no uid, id {self.operator_id!r}"
         return f"operator {self.name!r} ({named}, in {self.vertex!r})"
+
+    def donor(self, index: int, parallelism: int) -> int:
+        """The subtask from which the subtask ``index`` of ``parallelism`` takes over what all have alike.
+
+        Its broadcast state and the broadcast records in flight to it belong together: another one may
+        have taken these in already. It has the key groups of ``index`` too, or the first of them.
+        """
+        if parallelism == self.parallelism and index not in self.finished:
+            return index
+        # A subtask that finished has left nothing behind, unless all did.
+        able = [each for each in range(self.parallelism) if each not in self.finished]
+        able = able or list(range(self.parallelism))
+        return able[index * len(able) // parallelism]
 
     def add(self, subtask: int, snapshot: OperatorSnapshot) -> None:
         """Take in what one subtask saved."""
@@ -79,9 +94,11 @@ def saved_operators(metadata: CheckpointMetadata) -> Mapping[str, SavedOperator]
         vertex = vertices.get(subtask.vertex)
         if vertex is None:
             raise _inconsistent(metadata, f"a snapshot of vertex {subtask.vertex!r}")
-        if subtask.finished:
-            for operator in vertex.operators:
+        for operator in vertex.operators:
+            if subtask.finished:
                 saved[operator.operator_id].finished.add(subtask.subtask)
+            if subtask.channels:
+                saved[operator.operator_id].awaited.add(subtask.subtask)
         for snapshot in subtask.operators:
             if snapshot.operator_id not in saved:
                 raise _inconsistent(metadata, f"state of operator {snapshot.operator_id!r}")

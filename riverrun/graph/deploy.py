@@ -93,6 +93,7 @@ class _Writer:
             producers=producers_of(edge.partitioning, slot.subtask, producers, consumers),
             input_index=edge.input_index,
             type_info=edge.type_info,
+            partitioning=edge.partitioning,
         )
 
     def _out(self, edge: JobEdge, slot: PlannedSubtask, layer: int) -> OutEdge:

@@ -49,6 +49,8 @@ class InEdge:
     """Indices of the producer subtasks that have a channel to this one."""
     input_index: int = 0
     type_info: TypeInformation | None = None
+    partitioning: Partitioning | None = None
+    """How producers share records out: what was in flight is shared out again by whoever reads it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,10 @@ class OperatorSnapshot(msgspec.Struct, frozen=True):
 
 
 class ChannelSnapshot(msgspec.Struct, frozen=True):
-    """Elements that were in flight on one input channel; the blob is their encoded concatenation."""
+    """Elements that were in flight on one input channel; the blob is their encoded concatenation.
+
+    A subtask may have several of one channel. Their order is that in which they have to be taken in.
+    """
 
     edge: int
     producer: int
@@ -129,12 +132,35 @@ class OperatorRestore(msgspec.Struct, frozen=True):
     """With the items of this subtask; a state may come in several parts."""
 
 
+class Share(Enum):
+    """Which records of a channel's state a subtask takes; other subtasks may be given the same state."""
+
+    ALL = "all"
+    OWN = "own"
+    """Those that the edge, as it is now, gives to the subtask: by key group, or by the user's partitioner."""
+    ALL_UNLESS_KEYED = "all unless keyed"
+    """All, but ``OWN`` by its key if the stream was reinterpreted as keyed."""
+    NONE_UNLESS_KEYED = "none unless keyed"
+    """None, but ``OWN`` by its key if the stream was reinterpreted as keyed."""
+
+
+class ChannelRestore(msgspec.Struct, frozen=True):
+    """What one subtask takes of the elements that were in flight on one channel."""
+
+    edge: int
+    producer: int
+    """Of the channel that they come from now; it need not be the one that they were on."""
+    blob: Blob
+    share: Share = Share.ALL
+
+
 class TaskRestore(msgspec.Struct, frozen=True):
     """What one subtask starts from; empty parts where the checkpoint had nothing for it."""
 
     checkpoint: int
     operators: dict[str, OperatorRestore] = {}
-    channels: tuple[ChannelSnapshot, ...] = ()
+    channels: tuple[ChannelRestore, ...] = ()
+    """In the order in which they are to be taken in, before anything new."""
     finished: bool = False
     """Its vertex had finished: open nothing, send the end of input."""
     owned: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -25,10 +25,9 @@ from riverrun.protocol.frames import (
     decode_header,
     encoded_element,
     split_elements,
-    split_encoded,
 )
-from riverrun.protocol.snapshots import ChannelSnapshot
 from riverrun.runtime.deferred import Deferred, OpenSpill
+from riverrun.runtime.restored_channels import RestoredRun
 from riverrun.serde.runs import RunCodec, codec_for, decode_run
 from riverrun.serde.type_info import TypeInformation
 
@@ -98,6 +97,10 @@ class Inputs:
         self._waiting_records = 0
         self._rest: tuple[InputChannel, Records] | None = None
         """What is left of a run that is being taken piece by piece."""
+        self._restored: Deferred | None = None
+        """What was in flight when the job was saved and is not taken yet; it goes before all else."""
+        self._takes_restored = False
+        """Whether the element taken last was of these."""
         self._released: Deferred | None = None
         self._deferred: Deferred | None = None
         self.deferred_bytes = 0
@@ -122,12 +125,14 @@ class Inputs:
     @property
     def waiting(self) -> bool:
         """Whether elements were received and not yet taken or held back."""
-        return self._rest is not None or bool(self._waiting) or bool(self._released)
+        queues = (self._restored, self._released, self._waiting)
+        return self._rest is not None or any(queues)
 
     @property
     def waiting_records(self) -> int:
         """How many records were received and not yet taken."""
-        held = sum(queue.records for queue in (self._released, self._deferred) if queue is not None)
+        queues = (self._restored, self._released, self._deferred)
+        held = sum(queue.records for queue in queues if queue is not None)
         rest = 0 if self._rest is None else len(self._rest[1].values)
         return self._waiting_records + held + rest
 
@@ -211,6 +216,9 @@ class Inputs:
         Channels in ``past`` are beyond the barrier.
         """
         logs = ChannelLogs()
+        # Nothing of this is behind a barrier: none was taken yet, and this comes before all that arrived.
+        for channel, element in self._all_restored():
+            logs.add_restored(channel, element)
         beyond = set(past)
         found: list[int] = []
         for channel, element in self._all_waiting():
@@ -223,27 +231,29 @@ class Inputs:
                 logs.add(channel, element)
         return logs, found
 
-    def restore(self, channels: list[tuple[ChannelSnapshot, bytes]]) -> None:
-        """Put what was in flight before everything that will come."""
-        for described, data in channels:
-            channel = self._channels.get((described.edge, described.producer))
-            if channel is None:
-                raise FrameError(
-                    f"channel state of edge {described.edge}, producer {described.producer}: "
-                    f"there is no such channel here"
-                )
-            for element in split_encoded(data):
-                self.append(channel, element)
+    def restore(self, runs: Iterable[RestoredRun]) -> None:
+        """Put what was in flight before everything that will come; what memory cannot hold goes to a file."""
+        self._restored = Deferred(self._memory_bytes, self._open_spill)
+        for edge, producer, run in runs:
+            self._restored.append(self._channels[edge, producer].index, run)
 
     def close(self) -> None:
         """Give spill files back."""
-        for queue in (self._released, self._deferred):
+        for queue in (self._restored, self._released, self._deferred):
             if queue is not None:
                 queue.close()
 
     def _next(self, blocked: set[int]) -> tuple[InputChannel, Waiting] | None:
         while True:
-            if self._released is not None:
+            self._takes_restored = bool(self._restored)
+            if self._restored is not None:
+                if not self._restored:
+                    self._restored.close()
+                    self._restored = None
+                    continue
+                index, element = self._restored.popleft()
+                channel = self._by_index[index]
+            elif self._released is not None:
                 if not self._released:
                     self._released.close()
                     self._released = None
@@ -260,8 +270,14 @@ class Inputs:
                 return channel, element
             self._defer(channel, element)
 
+    def _all_restored(self) -> Iterator[tuple[InputChannel, Waiting]]:
+        if self._rest is not None and self._takes_restored:
+            yield self._rest
+        for index, element in self._restored or ():
+            yield self._by_index[index], element
+
     def _all_waiting(self) -> Iterator[tuple[InputChannel, Waiting]]:
-        if self._rest is not None:
+        if self._rest is not None and not self._takes_restored:
             yield self._rest
         for queue in (self._deferred, self._released):
             for index, element in queue or ():
@@ -275,9 +291,14 @@ class Inputs:
 
 
 class ChannelLogs:
-    """Channel state of one unaligned checkpoint while it is gathered: encoded elements by channel."""
+    """Channel state of one unaligned checkpoint while it is gathered: encoded elements by channel.
+
+    What had been restored and not taken yet stays in its order and before all else: after a rescale a
+    producer may go on with the keys of another one, so that order between channels matters there.
+    """
 
     def __init__(self) -> None:
+        self._restored: list[tuple[InputChannel, list[bytes]]] = []
         self._pieces: dict[tuple[int, int], list[bytes]] = {}
         self.size = 0
 
@@ -287,17 +308,29 @@ class ChannelLogs:
         Event time begins anew then, at the sources: a watermark or a status of before would be wrong
         for what they send next.
         """
-        if isinstance(element, _NOT_KEPT):
-            return
+        if not isinstance(element, _NOT_KEPT):
+            data = self._encoded(channel, element)
+            self._pieces.setdefault((channel.edge, channel.producer), []).append(data)
+
+    def add_restored(self, channel: InputChannel, element: Waiting) -> None:
+        """Keep a run of those that the task itself started with; before ``add``, in their order."""
+        if not self._restored or self._restored[-1][0] is not channel:
+            self._restored.append((channel, []))
+        self._restored[-1][1].append(self._encoded(channel, element))
+
+    def channels(self) -> list[tuple[int, int, bytes]]:
+        """(edge, producer, bytes) in the order in which they must be taken in."""
+        return [
+            *((each.edge, each.producer, b"".join(data)) for each, data in self._restored),
+            *((edge, producer, b"".join(data)) for (edge, producer), data in self._pieces.items()),
+        ]
+
+    def _encoded(self, channel: InputChannel, element: Waiting) -> bytes:
         if isinstance(element, Records):
             element = _encoded(channel, element)
         data = encoded_element(element)
         self.size += len(data)
-        self._pieces.setdefault((channel.edge, channel.producer), []).append(data)
-
-    def channels(self) -> list[tuple[int, int, bytes]]:
-        """(edge, producer, bytes) of every channel that had something in flight."""
-        return [(edge, producer, b"".join(data)) for (edge, producer), data in self._pieces.items()]
+        return data
 
 
 def _encoded(channel: InputChannel, run: Records) -> EncodedRun:

@@ -48,6 +48,7 @@ from riverrun.runtime.inputs import InputChannel, Inputs
 from riverrun.runtime.operator_states import OperatorStates, TaskResources
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.runtime.pacing import Pacer
+from riverrun.runtime.restored_channels import restored_runs
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.source import SourceDriver
@@ -167,7 +168,7 @@ class Task:
         if restore is not None and restore.channels:
             saved = self._resources.saved
             assert saved is not None  # noqa: S101  (a shell that restores gives the files)
-            self._inputs.restore([(each, saved.read(each.blob)) for each in restore.channels])
+            self._inputs.restore(restored_runs(self.deployment, saved))
 
     def receive(self, frame: bytes | memoryview) -> None:
         """Take in a frame; its elements are worked on in later turns."""

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from riverrun.checkpoint.restore_channels import EdgeGone
+from riverrun.checkpoint.saved_operators import RestoreRefused
 from riverrun.checkpoint.statistics import CheckpointStatus
 from riverrun.checkpoint.stop_mark import JobStopped
 from riverrun.core.clock import ManualClock
@@ -384,7 +386,9 @@ class Run:
             except JobStopped:
                 raise
             except RiverrunError as error:
-                if not self._struck:
+                # Another parallelism may chain operators otherwise; any other refusal is a mistake.
+                refused = isinstance(error, RestoreRefused) and not isinstance(error, EdgeGone)
+                if refused or not self._struck:
                     raise
                 self._note(f"JobMaster {self._masters} cannot start: {error}")
                 self._clock.advance(_RETRY_MS)

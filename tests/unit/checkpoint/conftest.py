@@ -11,7 +11,17 @@ from riverrun.checkpoint.coordinator_events import AttemptRunning
 from riverrun.core.ids import EdgeId, VertexId
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
-from riverrun.graph.partitioning import Forward, Hash, Partitioning, Rebalance
+from riverrun.graph.partitioning import (
+    Broadcast,
+    Custom,
+    Forward,
+    Global,
+    Hash,
+    Partitioning,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
 from riverrun.graph.specs import MapSpec
 from tests.unit.checkpoint.coordinator_bench import Bench, Make
 
@@ -19,6 +29,11 @@ PARTITIONINGS: Mapping[str, Partitioning] = {
     "forward": Forward(),
     "hash": Hash(len),
     "rebalance": Rebalance(),
+    "rescale": Rescale(),
+    "shuffle": Shuffle(),
+    "broadcast": Broadcast(),
+    "global": Global(),
+    "custom": Custom(lambda key, count: key % count, len),
 }
 
 

@@ -17,7 +17,6 @@ from riverrun.core.ids import SubtaskId, VertexId
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.key_groups import group_range
 from riverrun.protocol.snapshots import (
-    ChannelSnapshot,
     KeyedPart,
     KeyedSnapshot,
     OperatorRestore,
@@ -209,7 +208,18 @@ def test_broadcast_state_is_copied_from_one_subtask_each(make_graph: MakeGraph) 
     found = restored(metadata, make_graph({"a": 3}))
 
     lists = [found["a", i].operators["a"].lists for i in range(3)]
-    assert lists == [(first,), (second,), (first,)]
+    assert lists == [(first,), (first,), (second,)]
+
+
+def test_broadcast_state_that_only_some_have_is_for_all_when_nothing_is_in_flight(
+    make_graph: MakeGraph,
+) -> None:
+    mine = listed(2, Redistribution.BROADCAST)
+    metadata = saved(make_graph({"a": 2}), part("a", 0), part("a", 1, a=[mine]))
+
+    found = restored(metadata, make_graph({"a": 3}))
+
+    assert [found["a", i].operators["a"].lists for i in range(3)] == [(mine,)] * 3
 
 
 def test_broadcast_state_of_a_finished_subtask_is_not_missed(make_graph: MakeGraph) -> None:
@@ -291,52 +301,6 @@ def test_another_format_is_refused(make_graph: MakeGraph, version: int) -> None:
 
     with pytest.raises(RestoreRefused, match=f"has format {version}, .* reads formats 1 to 1"):
         restored(metadata, graph)
-
-
-def in_flight(vertex: str, subtask: int, edge: int, producer: int) -> SubtaskSnapshot:
-    channels = (ChannelSnapshot(edge, producer, file()),)
-    return SubtaskSnapshot(vertex, subtask, channels=channels)
-
-
-def test_elements_in_flight_go_back_to_their_channel(make_graph: MakeGraph) -> None:
-    graph = make_graph({"a": 1, "b": 2}, "a>b")
-    part_of_b = in_flight("b", 1, edge=0, producer=0)
-
-    found = restored(saved(graph, part_of_b), graph)
-
-    assert found["b", 1].channels == part_of_b.channels
-    assert found["b", 0].channels == ()
-
-
-def test_an_edge_that_has_another_number_now_is_found_again(make_graph: MakeGraph) -> None:
-    old = make_graph({"a": 1, "b": 1}, "a>b")
-    new = make_graph({"x": 1, "y": 1, "a": 1, "b": 1}, "x>y a>b")
-
-    found = restored(saved(old, in_flight("b", 0, edge=0, producer=0)), new)
-
-    assert [channel.edge for channel in found["b", 0].channels] == [1]
-
-
-@pytest.mark.parametrize(
-    ("vertices", "edges", "why"),
-    [
-        ({"a": 2, "b": 2}, "a>b:hash", "parallelism of 'a' was 1 and is 2"),
-        ({"a": 1, "b": 1}, "a>b:hash", "parallelism of 'b' was 2 and is 1"),
-        ({"a": 1, "b": 2}, "a>b:rebalance", "which was Hash and is Rebalance"),
-        ({"a": 1, "b": 2}, "", "which the program does not have"),
-    ],
-)
-def test_elements_in_flight_on_a_changed_edge_are_refused(
-    make_graph: MakeGraph, vertices: dict[str, int], edges: str, why: str
-) -> None:
-    old = make_graph({"a": 1, "b": 2}, "a>b:hash")
-    metadata = saved(old, in_flight("b", 0, edge=0, producer=0))
-
-    with pytest.raises(RestoreRefused, match=why) as refused:
-        restored(metadata, make_graph(vertices, edges))
-
-    assert "from 'a' to 'b'" in str(refused.value)
-    assert "take an aligned checkpoint or a savepoint" in str(refused.value)
 
 
 def finished(vertex: str, subtask: int, **states: Any) -> SubtaskSnapshot:

@@ -49,7 +49,12 @@ from riverrun.protocol.frames import (
     encode_frame,
     encode_records,
 )
-from riverrun.protocol.snapshots import OperatorRestore, SubtaskSnapshot, TaskRestore
+from riverrun.protocol.snapshots import (
+    ChannelRestore,
+    OperatorRestore,
+    SubtaskSnapshot,
+    TaskRestore,
+)
 from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.task import Task, Turn
@@ -154,7 +159,10 @@ class Bench:
             )
             for each in snapshot.operators
         }
-        return TaskRestore(1, operators, snapshot.channels, snapshot.finished)
+        channels = tuple(
+            ChannelRestore(each.edge, each.producer, each.blob) for each in snapshot.channels
+        )
+        return TaskRestore(1, operators, channels, snapshot.finished)
 
 
 def barrier(checkpoint: int, mode: BarrierMode = BarrierMode.ALIGNED) -> Barrier:
