@@ -61,7 +61,8 @@ _J = JobStatus
 JOB_MOVES: Final[Mapping[JobStatus, frozenset[JobStatus]]] = {
     _J.INITIALIZING: frozenset({_J.CREATED, _J.CANCELLING, _J.FAILING, _J.FAILED, _J.SUSPENDED}),
     _J.CREATED: frozenset({_J.RUNNING, _J.CANCELLING, _J.FAILING, _J.SUSPENDED}),
-    _J.RUNNING: frozenset({_J.FINISHED, _J.CANCELLING, _J.FAILING, _J.SUSPENDED}),
+    # Straight to RESTARTING: a job that is rescaled, as under Flink's adaptive scheduler.
+    _J.RUNNING: frozenset({_J.FINISHED, _J.CANCELLING, _J.FAILING, _J.RESTARTING, _J.SUSPENDED}),
     _J.FAILING: frozenset({_J.FAILED, _J.RESTARTING, _J.CANCELLING, _J.SUSPENDED}),
     _J.CANCELLING: frozenset({_J.CANCELED, _J.FAILING}),
     _J.RESTARTING: frozenset({_J.CREATED, _J.CANCELLING, _J.FAILING, _J.SUSPENDED}),

@@ -59,7 +59,11 @@ VARIABLES: Final[Mapping[str, str]] = {
     **{variable_of(key): option.key for key, option in KNOWN.items() if key != option.key},
     **{variable_of(option.key): option.key for option in KNOWN.values()},
 }
-"""Keys by the variable that sets them; the variable of an older name sets the option itself."""
+"""Keys by the variable that sets them.
+
+The variable of an older name sets the option itself; one that could also mean a key without effect means
+the option.
+"""
 
 
 def variable_layers(environ: Mapping[str, str]) -> Sequence[list[Setting]]:
@@ -79,8 +83,11 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
             continue
         if _SERVICE_LINK.search(name):  # Kubernetes' own, for a service with our name
             continue
-        near = difflib.get_close_matches(name, (*VARIABLES, *OTHER_VARIABLES), n=1)
-        advice = f"did you mean {near[0]}?" if near else f"{PROPERTIES_VARIABLE} takes any key"
+        known = [each.removeprefix(PREFIX) for each in (*VARIABLES, *OTHER_VARIABLES)]
+        near = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
+        advice = (
+            f"did you mean {PREFIX}{near[0]}?" if near else f"{PROPERTIES_VARIABLE} takes any key"
+        )
         messages.append(f"environment variable {name}: no option is called so; {advice}")
     return messages
 
