@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import psutil
+
 from riverrun.spark.java import ensure_java_home
 from riverrun.testing.waiting import wait_until
 
@@ -46,11 +48,9 @@ class StandaloneCluster:
             self._start("master", (_MASTER, "--host", _HOST, "--port", str(self._port)))
             self._await_log("master", "I have been elected leader")
             for number in range(self._workers):
-                name = f"worker-{number}"
-                place = ("--host", _HOST, "--work-dir", str(self._folder / name), *self._size)
-                self._start(name, (_WORKER, *place, self.master))
+                self._start_worker(number)
             for number in range(self._workers):
-                self._await_log(f"worker-{number}", "Successfully registered with master")
+                self._await_worker(number)
         except BaseException:
             self.stop()
             raise
@@ -72,9 +72,31 @@ class StandaloneCluster:
             process.wait(_START_S)
         self._processes.clear()
 
+    def add_worker(self) -> int:
+        """Start one more worker; applications that have not enough get an executor on it. Its number."""
+        number, self._workers = self._workers, self._workers + 1
+        self._start_worker(number)
+        self._await_worker(number)
+        return number
+
+    def kill_worker(self, number: int) -> None:
+        """Kill the worker and the executors on it, as if their machine had lost its power."""
+        worker = psutil.Process(self._processes[number + 1].pid)
+        for process in (worker, *worker.children(recursive=True)):
+            process.kill()
+        self._processes[number + 1].wait(_START_S)
+
     def log_of(self, name: str) -> str:
         """What ``master``, or ``worker-0`` and so on, wrote so far."""
         return (self._folder / f"{name}.log").read_text(errors="replace")
+
+    def _start_worker(self, number: int) -> None:
+        name = f"worker-{number}"
+        place = ("--host", _HOST, "--work-dir", str(self._folder / name), *self._size)
+        self._start(name, (_WORKER, *place, self.master))
+
+    def _await_worker(self, number: int) -> None:
+        self._await_log(f"worker-{number}", "Successfully registered with master")
 
     def _start(self, name: str, arguments: Sequence[str]) -> None:
         home = _spark_home()
