@@ -10,6 +10,7 @@ from riverrun.core import options
 from riverrun.core.accepted_options import ACCEPTED
 from riverrun.core.config_options import (
     MAP,
+    STRINGS,
     AnyOption,
     ConfigOptions,
     parse_duration,
@@ -75,6 +76,17 @@ def test_lists_are_read_in_both_forms() -> None:
     assert parse_list("a; b;c") == ["a", "b", "c"]
     assert parse_list("[a, 'b, c', \"d\"]") == ["a", "b, c", "d"]
     assert parse_list("[]") == []
+
+
+@pytest.mark.parametrize("text", ["[a, , b]", "['a]", "[a, 'b' c]"])
+def test_what_is_no_list_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        parse_list(text)
+
+
+@given(st.lists(st.text()))
+def test_a_list_survives_being_written_and_read(items: list[str]) -> None:
+    assert parse_list(STRINGS.render(items)) == items
 
 
 @given(st.dictionaries(st.text(), st.text()))
@@ -195,6 +207,39 @@ def test_a_configuration_joins_copies_and_compares() -> None:
     assert other.remove_config("p.k")
     assert not other.remove_config("p.k")
     assert other != config
+
+
+def test_entries_of_a_map_may_be_set_one_by_one() -> None:
+    key = options.GLOBAL_JOB_PARAMETERS.key
+
+    assert options.GLOBAL_JOB_PARAMETERS.get({f"{key}.a": "1, 2", f"{key}.b.c": "x"}) == {
+        "a": "1, 2",
+        "b.c": "x",
+    }
+    assert options.GLOBAL_JOB_PARAMETERS.get({f"{key}.a": "1", key: "b:2"}) == {"b": "2"}
+    assert options.GLOBAL_JOB_PARAMETERS.is_set({f"{key}.a": "1"})
+    check_config({f"{key}.a": "1"})
+
+
+def test_the_name_of_an_option_that_was_set_last_counts() -> None:
+    config = Configuration().set_string("state.backend.type", "rocksdb")
+
+    config.set_string("state.backend", "hashmap")
+    assert config.to_dict() == {"state.backend": "hashmap"}
+
+    config.set_string("state.backend.type", "rocksdb")
+    assert config.to_dict() == {"state.backend.type": "rocksdb"}
+
+
+def test_entries_of_a_map_and_the_map_take_each_others_place() -> None:
+    key = options.GLOBAL_JOB_PARAMETERS.key
+    config = Configuration().set_string(key, "a:1")
+
+    config.set_string(f"{key}.b", "2").set_string(f"{key}.c", "3")
+    assert options.GLOBAL_JOB_PARAMETERS.get(config) == {"b": "2", "c": "3"}
+
+    config.set_string(key, "a:1")
+    assert config.to_dict() == {key: "a:1"}
 
 
 def test_a_configuration_holds_text_only() -> None:
