@@ -12,6 +12,7 @@ from riverrun.state.interchange import StateBlock
 from riverrun.state.parquet.columns import GROUP, Rows, rows_of
 from riverrun.state.schema import MAPS
 
+_NOTHING: Final = object()
 SINGLE: Final = frozenset({StateKind.VALUE, StateKind.REDUCING, StateKind.AGGREGATING})
 """Kinds with one value for each key."""
 
@@ -76,24 +77,36 @@ def value_column(meta: StateMeta) -> str:
     return "elements" if meta.kind is StateKind.LIST else "value"
 
 
-def entries_of(blocks: Iterable[StateBlock]) -> Iterator[Entries]:
-    """The entries of blocks, numbered as they come; the map of one key has one number."""
-    number = -1
-    before: Any = None
+class Numbering:
+    """Numbers rows as they come; the entries of one map, which stand together, have one number."""
+
+    def __init__(self, meta: StateMeta) -> None:
+        self._is_map = meta.kind in MAPS
+        self._next = 0
+        self._before: Any = _NOTHING
+
+    def of(self, rows: Rows) -> Entries:
+        """The rows with their numbers."""
+        size = len(rows["key"])
+        if not self._is_map:
+            self._next += size
+            return Entries(rows, list(range(self._next - size, self._next)))
+        numbers = []
+        for address in zip(rows["key"], rows.get("namespace") or repeat(None), strict=False):
+            if address != self._before:
+                self._before = address
+                self._next += 1
+            numbers.append(self._next - 1)
+        return Entries(rows, numbers)
+
+
+def entries_of(meta: StateMeta, blocks: Iterable[StateBlock]) -> Iterator[Entries]:
+    """The entries of blocks, numbered as they come."""
+    numbering = Numbering(meta)
     for block in blocks:
         rows = rows_of(block)
         del rows[GROUP]
-        size = len(rows["key"])
-        if block.meta.kind not in MAPS:
-            yield Entries(rows, list(range(number + 1, number + 1 + size)))
-            number += size
-            continue
-        numbers = []
-        for address in zip(rows["key"], rows.get("namespace") or repeat(None), strict=False):
-            if number < 0 or address != before:
-                number, before = number + 1, address
-            numbers.append(number)
-        yield Entries(rows, numbers)
+        yield numbering.of(rows)
 
 
 def state_rows(entries: Entries, meta: StateMeta) -> Iterator[StateRow]:

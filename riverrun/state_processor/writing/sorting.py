@@ -139,10 +139,9 @@ class _Cursor:
         batch = self._batch
         assert batch is not None  # noqa: S101  (it was filled)
         rank, number = border
-        start, end = np.searchsorted(self._ranks, np.array([rank, rank], np.uint64), "left")
-        end = np.searchsorted(self._ranks, np.uint64(rank), "right")
-        within = np.searchsorted(self._numbers[start:end], number, "right")
-        cut = int(start + within)
+        start = int(np.searchsorted(self._ranks, np.uint64(rank), "left"))
+        end = int(np.searchsorted(self._ranks, np.uint64(rank), "right"))
+        cut = start + int(np.searchsorted(self._numbers[start:end], number, "right"))
         self._set(batch.slice(cut))
         return batch.slice(0, cut)
 
