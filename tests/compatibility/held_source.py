@@ -135,7 +135,7 @@ class _HeldReader(SourceReader[tuple[int, int]]):
     def _wait_ms(self) -> float:
         if HOLD.at is not None:
             # Every turn takes a moment of virtual time, and timers must not come due here.
-            HOLD.opened.wait(0.005)
+            HOLD.opened.wait(0.0005)
             return 1.0
         if self._last_at is None:
             self._last_at = self._clock.monotonic() + PAUSE_MS
