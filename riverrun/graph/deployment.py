@@ -92,7 +92,7 @@ class TaskDeployment:
     operators: tuple[ChainedOperator, ...]
     inputs: tuple[InEdge, ...]
     outputs: tuple[OutEdge, ...]
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
     restore: TaskRestore | None = None
     """What to start from; ``None``: from nothing."""
     checkpoint_folder: str | None = None
@@ -114,7 +114,7 @@ class RelayDeployment:
     layer: int
     partition: int
     targets: Mapping[EdgeId, Mapping[int, int]]
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 Deployment: TypeAlias = TaskDeployment | RelayDeployment

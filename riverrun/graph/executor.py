@@ -25,7 +25,7 @@ class JobSubmission:
     job: JobId
     name: str
     graph: JobGraph
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
     client_handlers: Mapping[str, Callable[[int, Sequence[Any]], None]] = field(
         default_factory=dict
     )

@@ -81,7 +81,7 @@ class StageBody:
     """The layer's deployments, pickled together."""
     address: Address
     secret: bytes = field(repr=False)
-    config: Mapping[str, str]
+    config: Mapping[str, str] = field(repr=False)
     search_path: tuple[str, ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:

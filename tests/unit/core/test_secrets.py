@@ -7,8 +7,11 @@ import pytest
 from riverrun.core.config_options import INT, ConfigOption
 from riverrun.core.configuration import Configuration
 from riverrun.core.errors import ConfigError
+from riverrun.core.ids import JobId
 from riverrun.core.option_registry import OPTIONS
 from riverrun.core.secrets import MASK, is_secret, masked, masked_settings
+from riverrun.graph.executor import JobSubmission
+from riverrun.graph.job_graph import JobGraph
 
 SECRETS = [
     "s3.secret-key",
@@ -70,3 +73,11 @@ def test_an_error_about_a_secret_does_not_tell_it() -> None:
         option.get({"my.secret-number": "hush"})
 
     assert str(refused.value) == ("option 'my.secret-number': is '******'; expected a whole number")
+
+
+def test_a_submitted_job_does_not_tell_its_settings() -> None:
+    submission = JobSubmission(
+        JobId.random(), "job", JobGraph((), ()), config={"s3.secret-key": "hush"}
+    )
+
+    assert "hush" not in repr(submission)
