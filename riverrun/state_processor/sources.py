@@ -96,9 +96,17 @@ class KeyedSource:
         return found
 
     def rows(self) -> Iterator[Rows]:
-        scan = KeyedScan(self.snapshots, self.files, self.meta.name, self.operator)
-        with scan, _explained(self.place, self.operator, self.meta.name):
-            for block in scan.blocks(self.groups):
+        with self.scan() as scan:
+            yield from self.rows_in(scan, self.groups)
+
+    def scan(self) -> KeyedScan:
+        """What reads the state by key groups; it is to be closed."""
+        return KeyedScan(self.snapshots, self.files, self.meta.name, self.operator)
+
+    def rows_in(self, scan: KeyedScan, groups: range) -> Iterator[Rows]:
+        """The rows of some key groups."""
+        with _explained(self.place, self.operator, self.meta.name):
+            for block in scan.blocks(groups):
                 rows = rows_of(block)
                 if self.key is not ANY_KEY:
                     rows = _with_key(rows, self.key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -26,10 +26,15 @@ from riverrun.state_processor.columns import (
 from riverrun.state_processor.inference import Shape
 from riverrun.state_processor.kinds import TableKind
 from riverrun.state_processor.sources import KeyedSource, RowSource
+from riverrun.state_processor.spark_frames import spark_frame
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
     import polars as pl  # type: ignore[import-not-found]
+
+DataFrame: TypeAlias = Any
+"""Spark's; this package does not know Spark."""
+SparkSession: TypeAlias = Any
 
 BATCH_ROWS: Final = 65_536
 _STEP_ROWS: Final = 8192
@@ -50,29 +55,30 @@ class StateTable:
         self.operator = operator
         """Uid or name of the operator."""
         self.max_parallelism = max_parallelism
-        self._source = source
+        self.source = source
+        """Where the rows come from, as they are stored."""
 
     @property
     def name(self) -> str:
         """The name of the state."""
-        return self._source.meta.name
+        return self.source.meta.name
 
     @property
     def kind(self) -> TableKind:
         """What the state is."""
-        return self._source.kind
+        return self.source.kind
 
     @property
     def types(self) -> Mapping[str, TypeInformation]:
         """Declared types by role: ``key``, ``value``, ``map_key``; a role that is left out was pickled."""
-        schema = schema_from(self._source.meta)
+        schema = schema_from(self.source.meta)
         found = {"key": schema.key, "map_key": schema.map_key, "value": schema.value}
         return {role: each for role, each in found.items() if each is not None}
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """The names that ``rows`` uses, in order."""
-        return self._source.names()
+        return self.source.names()
 
     @property
     def schema(self) -> pa.Schema:
@@ -92,12 +98,7 @@ class StateTable:
             StorageError: a file is missing or damaged.
             UnreadableValues: a value is of a class that cannot be imported here.
         """
-        columns = self._columns
-        found = self._source.file_batches(columns.schema) if columns.as_in_files else None
-        if found is None:
-            step = min(batch_size, _STEP_ROWS)
-            found = map(columns.batch, _sliced(self._source.rows(), step, self.column_names))
-        return _resized(found, batch_size)
+        return _batches(self.source, self._columns, batch_size)
 
     def reader(self, batch_size: int = BATCH_ROWS) -> pa.RecordBatchReader:
         """The same as a stream that Arrow, DuckDB and others take."""
@@ -135,6 +136,17 @@ class StateTable:
         assert isinstance(frame, polars.DataFrame)  # noqa: S101  (a table gives no series)
         return frame
 
+    def to_spark(self, session: SparkSession) -> DataFrame:
+        """All rows as a DataFrame; the executors read the files, which they must be able to reach.
+
+        Raises:
+            NoSparkType: a column has no type in Spark.
+        """
+        columns = self._columns
+        return spark_frame(
+            session, self.source, columns, lambda part: _batches(part, columns, _STEP_ROWS)
+        )
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each row as a dict of the Python objects that the program stored, by the names of the columns.
 
@@ -143,7 +155,7 @@ class StateTable:
         """
         names = self.column_names
         windows = "namespace" in names
-        for rows in _sliced(self._source.rows(), _STEP_ROWS, names):
+        for rows in _sliced(self.source.rows(), _STEP_ROWS, names):
             if windows:
                 rows["namespace"] = list(map(_window, rows["namespace"]))
             if "last_used" in rows:
@@ -154,7 +166,7 @@ class StateTable:
 
     def count(self) -> int:
         """How many rows there are; all are read, a few at a time."""
-        return sum(len(next(iter(rows.values()))) for rows in self._source.rows())
+        return sum(len(next(iter(rows.values()))) for rows in self.source.rows())
 
     def where_key(self, key: Any) -> StateTable:
         """The rows of one key; only files that can hold it are read, and only its key group in them.
@@ -181,14 +193,14 @@ class StateTable:
 
     @cached_property
     def _columns(self) -> TableColumns:
-        parts = self._source.parts()
+        parts = self.source.parts()
         shapes = self._shapes([name for name, part in parts.items() if part is None])
         return TableColumns({name: _column(name, parts[name], shapes) for name in parts})
 
     def _shapes(self, names: list[str]) -> dict[str, Shape]:
         shapes = {name: Shape(("start", "end") if name == "namespace" else None) for name in names}
         if names:
-            for rows in _sliced(self._source.rows(), _STEP_ROWS, names):
+            for rows in _sliced(self.source.rows(), _STEP_ROWS, names):
                 for name, shape in shapes.items():
                     shape.add(rows[name])
         return shapes
@@ -197,12 +209,12 @@ class StateTable:
         return StateTable(self.operator, self.max_parallelism, self._keyed().narrowed(groups, key))
 
     def _keyed(self) -> KeyedSource:
-        if not isinstance(self._source, KeyedSource):
+        if not isinstance(self.source, KeyedSource):
             raise ProgramError(
                 f"state {self.name!r} of operator {self.operator!r}: it is {self.kind} state, which has no "
                 f"keys; read all of it"
             )
-        return self._source
+        return self.source
 
 
 def _column(name: str, part: Part | None, shapes: Mapping[str, Shape]) -> TableColumn:
@@ -213,6 +225,14 @@ def _column(name: str, part: Part | None, shapes: Mapping[str, Shape]) -> TableC
     if found is None or (lists and not pa.types.is_list(found)):
         return PickledColumn(name, lists=lists)
     return InferredColumn(name, shape, found)
+
+
+def _batches(source: RowSource, columns: TableColumns, batch_size: int) -> Iterator[pa.RecordBatch]:
+    found = source.file_batches(columns.schema) if columns.as_in_files else None
+    if found is None:
+        step = min(batch_size, _STEP_ROWS)
+        found = map(columns.batch, _sliced(source.rows(), step, source.names()))
+    return _resized(found, batch_size)
 
 
 def _sliced(found: Iterable[Rows], size: int, names: Sequence[str]) -> Iterator[Rows]:

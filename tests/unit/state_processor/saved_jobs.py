@@ -189,7 +189,7 @@ class Remembers(MapFunction, CheckpointedFunction):
 RULES: Final = {"discount": 10, "surcharge": 3}
 
 
-class Ruled(BroadcastProcessFunction):
+class Ruled(BroadcastProcessFunction[Any, Any, Any]):
     """Keeps the rules that come."""
 
     def __init__(self, rules: MapStateDescriptor) -> None:
