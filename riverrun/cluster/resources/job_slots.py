@@ -65,6 +65,9 @@ class JobSlots:
         self._fitting = Fitting(self._graph, self._bounds)
         self._following = Following(self._timing, self._clock.monotonic())
         self._rescale: Rescale | None = None
+        self._course: Mapping[VertexId, int] | None = (
+            None  # what it is being rescaled to, by itself
+        )
 
     def first(self) -> JobGraph:
         """Wait for the first attempt's slots; the program as it is to run in them.
@@ -98,15 +101,27 @@ class JobSlots:
         self._manager.seek(self._job, self._name, seeker, found)
 
     def reserve(self, graph: JobGraph) -> None:
-        """Let the running job hold the slots that it will need as ``graph``; TooFewSlots if there are none."""
+        """Let the running job hold the slots that it will need as ``graph``.
+
+        Whoever asks an adaptive job for a parallelism sets its upper bounds.
+
+        Raises:
+            TooFewSlots: there are none; it holds what it held.
+        """
         self._manager.resize(self._job, plan_layers(graph).subtask_count)
+        with self._lock:
+            if self.mode.follows and parallelism_of(graph) != self._course:
+                self._bounds = _with_upper(self._bounds, parallelism_of(graph))
+                self._fitting = Fitting(self._graph, self._bounds)
 
     def up(self, graph: JobGraph, rescale: Rescale) -> None:
-        """All tasks run, as ``graph``; from now on the job follows by ``rescale``."""
-        if not self.mode.follows:
-            return
+        """All tasks run, as ``graph``; from now on an adaptive job follows by ``rescale``."""
         with self._lock:
-            self._graph, self._rescale = graph, rescale
+            self._graph, self._course = graph, None
+            if not self.mode.follows:
+                self._bounds = first_requirements(graph, self.mode)
+                return
+            self._rescale = rescale
             self._following.changed(self._clock.monotonic())
         self._manager.follow(self._job, self)
 
@@ -155,6 +170,7 @@ class JobSlots:
             if not isinstance(course, Change):
                 return course.until
             self._rescale = None  # until it is up again, or was not rescaled
+            self._course = course.to.parallelism
         self._change(course.to, rescale)
         return None
 
@@ -176,7 +192,7 @@ class JobSlots:
         log.warning("job %r was not rescaled job=%s: %s", self._name, self._job, error)
         with self._lock:
             self._following.changed(self._clock.monotonic())
-            self._rescale = rescale
+            self._rescale, self._course = rescale, None
 
     def _seeker(self, graph: JobGraph, timing: AdaptiveTiming) -> Seeker:
         now = self._clock.monotonic()
@@ -187,3 +203,12 @@ class JobSlots:
     def _fitted(self, graph: JobGraph, slots: int) -> JobGraph:
         fit = self._fitting.largest(slots) if self.mode.follows else None
         return graph if fit is None else rescaled(graph, fit.parallelism)
+
+
+def _with_upper(
+    bounds: Mapping[VertexId, Bounds], parallelism: Mapping[VertexId, int]
+) -> dict[VertexId, Bounds]:
+    return {
+        vertex: Bounds(min(each.lower, parallelism[vertex]), parallelism[vertex])
+        for vertex, each in bounds.items()
+    }

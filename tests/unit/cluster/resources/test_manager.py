@@ -21,6 +21,7 @@ from riverrun.graph.executor import JobSubmission
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.partitioning import Hash
 from riverrun.graph.rescaling import RescaleFailed, parallelism_of, rescaled
+from riverrun.testing.waiting import wait_until
 from tests.unit.graph.conftest import Program, partition, same
 
 PATIENCE_S = 30.0
@@ -132,8 +133,7 @@ def test_who_gives_up_is_told_so(cluster: Cluster) -> None:
     manager = ResourceManager(cluster)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(manager.acquire, job(1), "a", need(9))
-        while not manager.waiting():
-            pass
+        wait_until(manager.waiting, what="the job waits")
         manager.leave(job(1))
         with pytest.raises(ExternalError, match="job 'a': waits no more"):
             waiting.result(PATIENCE_S)
@@ -277,6 +277,23 @@ def test_an_adaptive_job_follows_its_requirements(cluster: Cluster) -> None:
     slots.require({first: Bounds(1, 1), second: Bounds(1, 4)})
 
     assert asked.get(timeout=PATIENCE_S) == [1, 3]
+    slots.leave()
+
+
+def test_who_rescales_an_adaptive_job_sets_its_upper_bounds(cluster: Cluster) -> None:
+    slots = JobSlots(ResourceManager(cluster), submission(ADAPTIVE))
+    graph = slots.first()
+    found: SimpleQueue[JobGraph | ExternalError] = SimpleQueue()
+
+    with pytest.raises(TooFewSlots):
+        slots.reserve(submission(ADAPTIVE).graph)
+    assert set(slots.requirements().values()) == {Bounds(1, 4)}
+    smaller = rescaled(graph, dict.fromkeys(parallelism_of(graph), 1))
+    slots.reserve(smaller)
+    slots.seek(smaller, found.put)
+
+    assert sizes(found.get(timeout=PATIENCE_S)) == [1, 1]  # type: ignore[arg-type]
+    assert set(slots.requirements().values()) == {Bounds(1, 1)}
     slots.leave()
 
 
