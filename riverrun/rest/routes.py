@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from riverrun.rest.handlers import cluster, jobs
+from riverrun.rest.handlers import (
+    checkpoints,
+    cluster,
+    history,
+    jobs,
+    metrics,
+    rescaling,
+    savepoints,
+    vertices,
+)
 from riverrun.rest.routing import Route
 from riverrun.rest.unsupported import unsupported_routes
 
-OFFERED: Final[tuple[Route, ...]] = (*cluster.ROUTES, *jobs.ROUTES)
+OFFERED: Final[tuple[Route, ...]] = (
+    *cluster.ROUTES,
+    *metrics.ROUTES,
+    *jobs.ROUTES,
+    *history.ROUTES,
+    *checkpoints.ROUTES,
+    *savepoints.ROUTES,
+    *rescaling.ROUTES,
+    *vertices.ROUTES,
+)
 """What the interface does. Fixed paths stand before those with names in the same place."""
 ROUTES: Final[tuple[Route, ...]] = (*OFFERED, *unsupported_routes())

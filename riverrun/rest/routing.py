@@ -52,6 +52,12 @@ class OfSubtask(OfVertex, frozen=True):
     subtaskindex: Index
 
 
+class OfTriggerAlone(msgspec.Struct, frozen=True):
+    """The path names an operation that belongs to no job."""
+
+    triggerid: TriggerIdText
+
+
 class OfTrigger(OfJob, frozen=True):
     """The path names an operation that was begun on a job."""
 

@@ -7,6 +7,8 @@ Times are milliseconds since the epoch; -1 stands for "not yet", as in Flink.
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
 
 from riverrun.checkpoint.statistics import CheckpointingStatistics
@@ -106,14 +108,21 @@ class EdgeReport(msgspec.Struct, frozen=True, kw_only=True):
     input_index: int = 0
 
 
+class RescaleCause(Enum):
+    """Who wanted it; the values are Flink's."""
+
+    REQUEST = "UPDATE_REQUIREMENT"
+    SLOTS = "NEW_RESOURCE_AVAILABLE"
+    FAILOVER = "RECOVERABLE_FAILOVER"
+
+
 class RescaleReport(msgspec.Struct, frozen=True, kw_only=True):
     """One change of parallelism."""
 
     id: str
     began: int
     ended: int = NOT_YET
-    cause: str = ""
-    """Who wanted it: a request, or the slots that are there."""
+    cause: RescaleCause = RescaleCause.REQUEST
     before: dict[str, int] = {}
     """Vertex id -> parallelism."""
     after: dict[str, int] = {}
