@@ -33,11 +33,11 @@ SECTIONS: Final = (
 ABOUT_CONFIGURATION: Final = """\
 # Configuration
 
-Options are set by key: in a `Configuration` that `get_execution_environment` gets, with
-`env.get_configuration()`, on the command line (`river run -D key=value`), or in the environment variables
-`RIVERRUN_MASTER` and `RIVERRUN_CONF` (a JSON object). What the program sets wins. Keys are Flink's where
-Flink has one; riverrun's own begin with `riverrun.`. Keys that begin with `spark.` go to Spark when riverrun
-starts the Spark application.
+Options are set by key: in the file `river.yaml`, in environment variables, on the command line
+(`river run -D key=value`), or by the program. [The guide](../guide/configuration.md) says how, and which of
+several settings counts; `river config` shows those that count. Keys are Flink's where Flink has one;
+riverrun's own begin with `riverrun.`. Keys that begin with `spark.` go to Spark when riverrun starts the
+Spark application.
 
 An unknown key under a prefix of this page is refused, with the nearest known one. Other keys pass: they may
 belong to your own functions.
