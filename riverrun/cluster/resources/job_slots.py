@@ -103,21 +103,24 @@ class JobSlots:
     def reserve(self, graph: JobGraph) -> None:
         """Let the running job hold the slots that it will need as ``graph``.
 
-        Whoever asks an adaptive job for a parallelism sets its upper bounds.
+        A job that does not run now seeks them when it is started again.
 
         Raises:
             TooFewSlots: there are none; it holds what it held.
         """
         self._manager.resize(self._job, plan_layers(graph).subtask_count)
+
+    def limit(self, graph: JobGraph) -> None:
+        """Somebody wants the job to run as ``graph``: an adaptive one is never larger from now on."""
         with self._lock:
-            if self.mode.follows and parallelism_of(graph) != self._course:
+            if self.mode.follows:
                 self._bounds = _with_upper(self._bounds, parallelism_of(graph))
                 self._fitting = Fitting(self._graph, self._bounds)
 
     def up(self, graph: JobGraph, rescale: Rescale) -> None:
         """All tasks run, as ``graph``; from now on an adaptive job follows by ``rescale``."""
         with self._lock:
-            self._graph, self._course = graph, None
+            self._graph = graph
             if not self.mode.follows:
                 self._bounds = first_requirements(graph, self.mode)
                 return
@@ -170,7 +173,6 @@ class JobSlots:
             if not isinstance(course, Change):
                 return course.until
             self._rescale = None  # until it is up again, or was not rescaled
-            self._course = course.to.parallelism
         self._change(course.to, rescale)
         return None
 
@@ -192,7 +194,7 @@ class JobSlots:
         log.warning("job %r was not rescaled job=%s: %s", self._name, self._job, error)
         with self._lock:
             self._following.changed(self._clock.monotonic())
-            self._rescale, self._course = rescale, None
+            self._rescale = rescale
 
     def _seeker(self, graph: JobGraph, timing: AdaptiveTiming) -> Seeker:
         now = self._clock.monotonic()

@@ -134,10 +134,12 @@ class SlotDesk:
     def resize(self, job: JobId, slots: int) -> None:
         """Let a job that runs hold another number of slots, before it is started again with them.
 
+        A job that holds none does not run: it seeks what it needs, or is over. Nothing happens then.
+
         Raises:
             TooFewSlots: there is no room; it keeps what it holds.
         """
-        if not self._book.claim(job, slots):
+        if self._book.held_by(job) and not self._book.claim(job, slots):
             raise self.room(job).too_few(slots)
 
     def leave(self, job: JobId) -> int:

@@ -289,6 +289,7 @@ def test_who_rescales_an_adaptive_job_sets_its_upper_bounds(cluster: Cluster) ->
         slots.reserve(submission(ADAPTIVE).graph)
     assert set(slots.requirements().values()) == {Bounds(1, 4)}
     smaller = rescaled(graph, dict.fromkeys(parallelism_of(graph), 1))
+    slots.limit(smaller)
     slots.reserve(smaller)
     slots.seek(smaller, found.put)
 

@@ -219,6 +219,7 @@ class Desk(RuleBasedStateMachine):
     @rule(who=jobs, slots=st.integers(1, 8))
     def is_rescaled(self, who: JobId, slots: int) -> None:
         if who not in self.held:
+            self.desk.resize(who, slots)
             return
         room = self.desk.room(who).free
         try:
