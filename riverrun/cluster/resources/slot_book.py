@@ -1,8 +1,8 @@
 """Whose the slots are: a job holds as many as it has subtasks, and nobody else gets them.
 
-All subtasks of a job run at the same time, so a job has all its slots or none. Spark counts tasks and
-not jobs: two jobs that both fit alone would wait for each other for ever. Only counts are kept here;
-which executor runs which subtask is Spark's to say. Not thread-safe.
+All subtasks of a job run at the same time, so a job has all its slots or none. Spark refuses a job for
+which too few slots are free at that moment, and keeps none for a job that comes back in a second. Only
+counts are kept here; which executor runs which subtask is Spark's to say. Not thread-safe.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ import os
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,9 +17,13 @@ from riverrun.core.errors import Failure
 from riverrun.core.ids import JobId
 from riverrun.graph.deployment import Deployment, TaskDeployment
 from riverrun.graph.pickling import dumps
-from riverrun.spark.driver.jvm import ROW_SCHEMA, SparkJvm, SparkRefused
+from riverrun.spark.driver.jvm import ROW_SCHEMA, NoFreeSlots, SparkJvm, SparkRefused
 from riverrun.spark.driver.settings import session_settings
 from riverrun.spark.worker.main import Place, StageBody
+
+_LAG_S: Final = 10.0
+"""How long Spark may take to see that the tasks of an attempt before have ended."""
+_LOOK_S: Final = 0.1
 
 
 class SparkEngine:
@@ -29,6 +35,7 @@ class SparkEngine:
         self._session = session
         self._jvm = SparkJvm(session)
         self._job, self._name, self._config = job, name, config
+        self._cancelled = threading.Event()
         # Of this attempt alone: a cancelled group takes no jobs any more.
         self._group = f"riverrun-{job}-{secrets.token_hex(4)}"
 
@@ -43,6 +50,7 @@ class SparkEngine:
         ).start()
 
     def cancel(self) -> None:
+        self._cancelled.set()
         if not self._jvm.stopped():
             self._jvm.cancel(self._group)
 
@@ -73,12 +81,30 @@ class SparkEngine:
         failure: Failure | None = None
         try:
             self._set_up_thread()
-            self._jvm.run(self._plan(layers, control))
+            self._run_when_free(layers, control)
         except SparkRefused as error:
             failure = Failure("SparkRefused", str(error), hint=self._hint(str(error)))
         except Exception as error:  # noqa: BLE001  (the engine's edge: it becomes the job's failure)
             failure = Failure(type(error).__name__, str(error))
         on_end(failure)
+
+    def _run_when_free(
+        self, layers: Sequence[Sequence[Deployment]], control: ControlAccess
+    ) -> None:
+        """Run the job; wait for tasks of a job that is over but that Spark has not seen end yet.
+
+        Spark refuses a job for which there are too few free slots at that moment. The slots are ours by
+        the ResourceManager's book, so this can only be a matter of time.
+        """
+        deadline = time.monotonic() + _LAG_S
+        while True:
+            try:
+                self._jvm.run(self._plan(layers, control))
+            except NoFreeSlots:
+                if self._cancelled.wait(_LOOK_S) or time.monotonic() >= deadline:
+                    raise
+            else:
+                return
 
     def _hint(self, message: str) -> str | None:
         """What to do about a worker that cannot even load riverrun."""

@@ -27,10 +27,15 @@ ROW_SCHEMA: Final = StructType(
     ]
 )
 _EXCHANGE: Final = "ShuffleExchangeExec"
+_NO_FREE_SLOTS: Final = "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT"
 
 
 class SparkRefused(ExternalError):  # noqa: N818
     """Spark ended or refused the job; carries Spark's own words, not its stack."""
+
+
+class NoFreeSlots(SparkRefused):
+    """Spark has too few free slots at this moment; nothing of the job ran."""
 
 
 class SparkJvm:
@@ -69,8 +74,13 @@ class SparkJvm:
 
     def run(self, rows: DataFrame) -> None:
         """Run the job that makes ``rows`` and drop them; blocks until it ended."""
-        with _in_words():
-            rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001
+        try:
+            with _in_words():
+                rows._jdf.queryExecution().toRdd().count()  # noqa: SLF001
+        except SparkRefused as error:
+            if _NO_FREE_SLOTS in str(error):
+                raise NoFreeSlots(str(error)) from None
+            raise
 
     def cancel(self, group: str) -> None:
         """Cancel the jobs of ``group``, those that are yet to come too."""
