@@ -136,6 +136,11 @@ class CheckpointCoordinator:
         self._maybe_trigger(now)
         return tuple(self._decided)
 
+    def replan(self, plan: CheckpointPlan) -> None:
+        """The next attempt runs another graph of the program; only between two attempts."""
+        self._plan = plan
+        self._attempt = Attempt(plan)
+
     def on_job_end(self, status: JobStatus) -> ev.DeleteFiles | None:
         """What to delete when the job has ended in ``status``; called once, when nothing is pending."""
         if survives(status, self._settings.retention):
@@ -193,6 +198,7 @@ class CheckpointCoordinator:
         self._statistics.restored(
             RestoredCheckpoint(event.checkpoint, int(now), event.location, event.savepoint)
         )
+        self._savepoints.resumed(event.location)
         # What was prepared for a newer checkpoint is undone by going on from an older one.
         for newer in self._retention.take_newer(event.checkpoint, event.location):
             self._decided.append(self._discard(newer))

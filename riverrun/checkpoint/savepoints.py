@@ -98,6 +98,11 @@ class Savepoints:
         if order.stop:
             self.stopped_with = location
 
+    def resumed(self, location: str) -> None:
+        """An attempt goes on from ``location``: if the job stopped with it, that was not its end."""
+        if location == self.stopped_with:
+            self.stopped_with, self._stopping = None, False
+
     def gave_up(self, checkpoint: int, order: SavepointOrder, *, again: bool) -> None:
         """The savepoint will never exist; ``again``: another one is taken in its place."""
         self._note(checkpoint, _End.GIVEN_UP, order.folder)

@@ -56,6 +56,26 @@ def checkpoint_place(submission: JobSubmission, *, one_machine: bool) -> Checkpo
     return CheckpointPlace(str(temporary), temporary)
 
 
+def rescale_place(submission: JobSubmission, *, one_machine: bool) -> CheckpointPlace:
+    """Where a job that takes no checkpoints leaves the savepoint through which it is rescaled.
+
+    Raises:
+        ConfigError: its tasks run on several machines, and no folder is known that all of them reach.
+    """
+    if one_machine:
+        temporary = Path(tempfile.mkdtemp(prefix="riverrun-rescale-"))
+        return CheckpointPlace(str(temporary), temporary)
+    config = submission.config
+    root = options.CHECKPOINT_DIR.get(config) or options.SAVEPOINT_DIR.get(config)
+    if root is None:
+        raise ConfigError(
+            f"option {options.CHECKPOINT_DIR.key!r}: is not set; to be rescaled the job "
+            f"{submission.name!r} has to leave its state somewhere, and its tasks run on several "
+            f"machines: set it to a folder that all of them reach, such as 's3://bucket/checkpoints'"
+        )
+    return CheckpointPlace(f"{absolute_location(root)}/rescale-{submission.job}")
+
+
 def _check_resume(submission: JobSubmission, why: str, missing: str) -> None:
     if submission.resume:
         raise ConfigError(

@@ -39,6 +39,7 @@ from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import JobStatus, TaskStatus
 from riverrun.graph.executor import JobSubmission
+from riverrun.graph.job_graph import JobGraph
 from riverrun.protocol.barriers import encode_options
 from riverrun.protocol.control import (
     CheckpointAborted,
@@ -106,17 +107,13 @@ class Checkpointing:
         wake: Callable[[StoreAnswered], None],
     ) -> None:
         settings = CheckpointSettings.of(submission.config)
+        self._submission = submission
         self._retention = settings.retention
         # A folder that an earlier run used may hold checkpoints of that run.
         self._owns_folder = submission.resume or not options.JOB_ID.is_set(submission.config)
         self._coordinator = CheckpointCoordinator(
             settings,
-            CheckpointPlan.of(
-                submission.graph,
-                str(submission.job),
-                submission.name,
-                riverrun_version=_version(),
-            ),
+            self._plan_of(submission.graph),
             SharedFiles(),
             first.next_checkpoint,
             first.retained,
@@ -150,6 +147,11 @@ class Checkpointing:
         """The savepoint that the job stopped with: no attempt may follow."""
         location = self._coordinator.stopped_with
         return None if location is None else folder_of(location)
+
+    def replan(self, graph: JobGraph) -> None:
+        """The attempt that is about to begin runs another graph of the program."""
+        with self._lock:
+            self._coordinator.replan(self._plan_of(graph))
 
     def begin(self, tasks: Tasks, start: StartingPoint) -> None:
         """An attempt begins."""
@@ -242,6 +244,10 @@ class Checkpointing:
         if locations:
             self._io.run_later(lambda: self._files.delete(locations))
 
+    def discard_later(self, folder: str) -> None:
+        """Delete the folder of a savepoint that nobody needs when the store has nothing else to do."""
+        self._io.run_later(lambda: self._files.discard_savepoint(folder))
+
     def end(self, status: JobStatus, patience_s: float) -> None:
         """The job is over: delete what must not stay.
 
@@ -255,7 +261,7 @@ class Checkpointing:
         if unneeded is not None:
             self.delete_later(unneeded.locations)
         for folder in self._coordinator.left_over_savepoints:
-            self._discard_later(folder)
+            self.discard_later(folder)
         if status is not JobStatus.SUSPENDED:
             self._io.run_later(self._files.release_claim)
         if survives(status, self._retention) or not self._owns_folder:
@@ -277,7 +283,7 @@ class Checkpointing:
             case ev.WriteMetadata():
                 self._io.run(lambda: self._write(decision))
             case ev.DiscardSavepoint(folder):
-                self._discard_later(folder)
+                self.discard_later(folder)
             case ev.TellCompleted(checkpoint, tasks):
                 log.debug("checkpoint complete checkpoint=%d", checkpoint)
                 self._tell(tasks, CheckpointCompleted(checkpoint))
@@ -346,8 +352,11 @@ class Checkpointing:
             self._store.mark_stopped(decision.folder, decision.metadata.checkpoint)
         return written
 
-    def _discard_later(self, folder: str) -> None:
-        self._io.run_later(lambda: self._files.discard_savepoint(folder))
+    def _plan_of(self, graph: JobGraph) -> CheckpointPlan:
+        submission = self._submission
+        return CheckpointPlan.of(
+            graph, str(submission.job), submission.name, riverrun_version=_version()
+        )
 
 
 @cache

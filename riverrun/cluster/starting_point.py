@@ -15,6 +15,7 @@ from riverrun.checkpoint.layout import metadata_of
 from riverrun.checkpoint.metadata_file import FormatTooNew
 from riverrun.checkpoint.references import files_of
 from riverrun.checkpoint.restore import assign
+from riverrun.checkpoint.saved_operators import RestoreRefused
 from riverrun.checkpoint.savepoint_store import claim_checkpoint, owner_of
 from riverrun.checkpoint.store import (
     CheckpointStore,
@@ -28,6 +29,7 @@ from riverrun.core.errors import Failure
 from riverrun.core.ids import SubtaskId
 from riverrun.core.options import RecoveryClaimMode
 from riverrun.graph.executor import JobSubmission
+from riverrun.graph.job_graph import JobGraph
 from riverrun.protocol.snapshots import TaskRestore
 from riverrun.storage.storage import FileCorrupt, FileMissing, Storage, StorageError
 
@@ -48,6 +50,8 @@ class StartingPoint:
     """Why newer checkpoints were not used."""
     leftovers: tuple[str, ...] = ()
     """Files in the job's folder that no checkpoint refers to: of attempts that ended in the middle."""
+    refused: str | None = None
+    """Why the graph that was wanted cannot start from it; ``tasks`` are those of the graph before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,11 @@ class StartingPoints:
         self._store = store
         self._storage = storage
         self._claim_mode = options.CLAIM_MODE.get(submission.config)
+        self._given_at = submission.restore_from
+
+    def go_on_from(self, savepoint: str) -> None:
+        """Let attempts that have no checkpoint start from ``savepoint``: the job stopped with it."""
+        self._given_at = savepoint
 
     def first(self) -> FirstStart:
         """Where the job begins; its folder is claimed for this JobMaster.
@@ -90,11 +99,11 @@ class StartingPoints:
             JobStopped: it is to be resumed, and stopped with a savepoint.
             StorageError: a checkpoint cannot be read, or the store cannot be asked.
         """
-        store = self._store
+        store, graphs = self._store, (self._submission.graph,)
         if store is None:
-            return self._first_of(self._given())
+            return self._first_of(self._given(graphs))
         if not self._submission.resume:
-            point = self._given()
+            point = self._given(graphs)
             store.claim()
             return self._first_of(point)
         store.claim()
@@ -102,19 +111,25 @@ class StartingPoints:
         usable = store.load_latest_usable()
         latest = usable.checkpoint
         if latest is None:
-            return self._first_of(self._given())
-        point = self._from(latest, usable.skipped, store.leftovers())
+            return self._first_of(self._given(graphs))
+        point = self._from(latest, graphs, usable.skipped, store.leftovers())
         retained = tuple(each for each in store.list() if each.id <= latest.id)
         claimed = self._claimed_before()
         borrowed = () if claimed else self._borrowed(store, retained)
         return FirstStart(point, (*claimed, *retained), store.next_checkpoint(), borrowed)
 
     def next(
-        self, retained: Sequence[CompletedCheckpoint], doubtful: Collection[int]
+        self,
+        retained: Sequence[CompletedCheckpoint],
+        doubtful: Collection[int],
+        graphs: Sequence[JobGraph] | None = None,
     ) -> StartingPoint:
         """Where the next attempt begins: at the newest of ``retained``, the job's own checkpoints.
 
-        ``doubtful`` ones, by their numbers, are used only if there is no other.
+        Args:
+            retained: its checkpoints.
+            doubtful: the numbers of those that are used only if there is no other.
+            graphs: what the attempt shall have, and what it has if that cannot start from the checkpoint.
 
         Raises:
             JobTakenOver: another JobMaster runs the job now.
@@ -125,8 +140,9 @@ class StartingPoints:
         store = self._store
         if store is not None:
             store.check_owner()
+        graphs = graphs or (self._submission.graph,)
         if store is None or not retained:
-            return self._given()
+            return self._given(graphs)
         newest_first = sorted(retained, key=lambda each: (each.id not in doubtful, each.id))[::-1]
         skipped: list[Skipped] = []
         for candidate in newest_first:
@@ -138,18 +154,18 @@ class StartingPoints:
                 )
                 skipped.append(Skipped(candidate.location, str(e)))
             else:
-                return self._from(checkpoint, skipped, self._leftovers(store))
+                return self._from(checkpoint, graphs, skipped, self._leftovers(store))
         raise NoUsableCheckpoint(store.folder, tuple(skipped))
 
-    def _given(self) -> StartingPoint:
+    def _given(self, graphs: Sequence[JobGraph]) -> StartingPoint:
         """The checkpoint that the submission names, if it names one."""
-        location = self._submission.restore_from
+        location = self._given_at
         if location is None:
             return StartingPoint()
         storage = self._storage(location)
         checkpoint = load_checkpoint(storage, location)
         verify_checkpoint(storage, checkpoint.metadata)
-        return self._from(checkpoint, (), ())
+        return self._from(checkpoint, graphs, (), ())
 
     def _first_of(self, point: StartingPoint) -> FirstStart:
         """The start of a job that has no checkpoint of its own."""
@@ -213,15 +229,18 @@ class StartingPoints:
     def _from(
         self,
         checkpoint: CompletedCheckpoint,
+        graphs: Sequence[JobGraph],
         skipped: Sequence[Skipped],
         leftovers: tuple[str, ...],
     ) -> StartingPoint:
-        tasks = assign(
-            checkpoint.metadata,
-            self._submission.graph,
-            allow_non_restored=self._submission.allow_non_restored,
-            owned=self._may_build_on(checkpoint),
-        )
+        refused = None
+        try:
+            tasks = self._assigned(checkpoint, graphs[0])
+        except RestoreRefused as e:
+            if len(graphs) == 1:
+                raise
+            refused = str(e)
+            tasks = self._assigned(checkpoint, graphs[1])
         remarks = tuple(
             Failure(
                 "CheckpointSkipped",
@@ -229,7 +248,17 @@ class StartingPoints:
             )
             for each in skipped
         )
-        return StartingPoint(tasks, checkpoint, remarks, leftovers)
+        return StartingPoint(tasks, checkpoint, remarks, leftovers, refused)
+
+    def _assigned(
+        self, checkpoint: CompletedCheckpoint, graph: JobGraph
+    ) -> dict[SubtaskId, TaskRestore]:
+        return assign(
+            checkpoint.metadata,
+            graph,
+            allow_non_restored=self._submission.allow_non_restored,
+            owned=self._may_build_on(checkpoint),
+        )
 
     def _leftovers(self, store: CheckpointStore) -> tuple[str, ...]:
         try:

@@ -17,7 +17,14 @@ from riverrun.graph.deployment import (
     TaskDeployment,
 )
 from riverrun.graph.job_graph import JobEdge, JobGraph
-from riverrun.graph.layers import LayerPlan, PlannedRelay, PlannedSubtask, Slot, relays_of
+from riverrun.graph.layers import (
+    LayerPlan,
+    PlannedRelay,
+    PlannedSubtask,
+    Slot,
+    plan_layers,
+    relays_of,
+)
 from riverrun.protocol.snapshots import TaskRestore
 
 _FROM_NOTHING: Final[Mapping[SubtaskId, TaskRestore]] = MappingProxyType({})
@@ -25,7 +32,7 @@ _FROM_NOTHING: Final[Mapping[SubtaskId, TaskRestore]] = MappingProxyType({})
 
 def deployments(  # noqa: PLR0913  (the facts of an attempt, each by its name)
     graph: JobGraph,
-    plan: LayerPlan,
+    plan: LayerPlan | None = None,
     *,
     job: JobId,
     name: str,
@@ -36,8 +43,10 @@ def deployments(  # noqa: PLR0913  (the facts of an attempt, each by its name)
 ) -> tuple[tuple[Deployment, ...], ...]:
     """What to run: one tuple per layer, in which the index is the partition.
 
-    ``restore`` says what subtasks start from; one that it leaves out starts from nothing.
+    ``restore`` says what subtasks start from; one that it leaves out starts from nothing. ``plan`` is
+    that of ``graph``, if it is known.
     """
+    plan = plan or plan_layers(graph)
     writer = _Writer(graph, plan, job, name, attempt, config, restore, checkpoint_folder)
     return tuple(
         tuple(

@@ -7,7 +7,7 @@ interface read from here. Not thread-safe; it belongs to the job's main thread.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from riverrun.graph.job_graph import JobGraph, JobVertex
 
 _PAST_ATTEMPTS: Final = 16
 """How many attempts are remembered: a job may start over for ever."""
+_FIRST: Final = Attempt(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ class PastAttempt:
 class Subtask:
     """One parallel copy of a vertex, in its current attempt, with the attempts before."""
 
-    def __init__(self, subtask_id: SubtaskId, task_name: str, at: Millis) -> None:
+    def __init__(
+        self, subtask_id: SubtaskId, task_name: str, at: Millis, attempt: Attempt = _FIRST
+    ) -> None:
         self.id: Final = subtask_id
         self._name: Final = f"{task_name} ({subtask_id.index})"
         self._history: deque[PastAttempt] = deque(maxlen=_PAST_ATTEMPTS)
         self._failure: Failure | None = None
-        self._begin(Attempt(0), at)
+        self._begin(attempt, at)
 
     @property
     def attempt(self) -> Attempt:
@@ -154,15 +157,10 @@ class ExecutionGraph:
     """
 
     def __init__(self, graph: JobGraph, at: Millis) -> None:
-        self.graph: Final = graph
-        self.vertices: Final[Mapping[VertexId, ExecutionVertex]] = {
-            vertex.id: ExecutionVertex(
-                vertex,
-                tuple(
-                    Subtask(SubtaskId(vertex.id, index), vertex.name, at)
-                    for index in range(vertex.parallelism)
-                ),
-            )
+        self.graph = graph
+        """That of the current attempt."""
+        self.vertices: Mapping[VertexId, ExecutionVertex] = {
+            vertex.id: ExecutionVertex(vertex, tuple(_subtasks(vertex, (), _FIRST, at)))
             for vertex in graph.vertices
         }
 
@@ -195,10 +193,34 @@ class ExecutionGraph:
         """Whether a subtask's current attempt failed."""
         return any(subtask.status is TaskStatus.FAILED for subtask in self.subtasks())
 
-    def restart(self, attempt: Attempt, at: Millis) -> None:
-        """Begin the next attempt of every subtask; all must be over."""
+    def restart(self, attempt: Attempt, at: Millis, graph: JobGraph | None = None) -> None:
+        """Begin the next attempt of every subtask; all must be over.
+
+        Args:
+            attempt: its number.
+            at: when.
+            graph: what the attempt runs, if that is another graph of the program: subtasks that there
+                were keep their history.
+        """
         for subtask in self.subtasks():
             subtask.restart(attempt, at)
+        if graph is not None and graph is not self.graph:
+            self.vertices = {
+                vertex.id: ExecutionVertex(
+                    vertex,
+                    tuple(_subtasks(vertex, self.vertices[vertex.id].subtasks, attempt, at)),
+                )
+                for vertex in graph.vertices
+            }
+            self.graph = graph
 
     def _all(self, *statuses: TaskStatus) -> bool:
         return all(subtask.status in statuses for subtask in self.subtasks())
+
+
+def _subtasks(
+    vertex: JobVertex, known: Sequence[Subtask], attempt: Attempt, at: Millis
+) -> Iterator[Subtask]:
+    yield from known[: vertex.parallelism]
+    for index in range(len(known), vertex.parallelism):
+        yield Subtask(SubtaskId(vertex.id, index), vertex.name, at, attempt)

@@ -143,6 +143,11 @@ def plan_layers(graph: JobGraph) -> LayerPlan:
     )
 
 
+def slots_needed(graph: JobGraph) -> int:
+    """How many Spark task slots a job of this graph needs."""
+    return plan_layers(graph).subtask_count
+
+
 def relays_of(graph: JobGraph, edge: JobEdge) -> int:
     """How many relays carry the edge through each layer that it skips."""
     return min(graph.vertex(edge.source).parallelism, graph.vertex(edge.target).parallelism)

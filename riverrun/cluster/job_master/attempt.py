@@ -251,6 +251,10 @@ class JobAttempt:
             if member.record.id in wanted:
                 member.link.send(message)
 
+    def stop(self, reason: str) -> None:
+        """End the attempt so that another one can follow; the client takes all that was sent before."""
+        self._decide(ev.StopRequested(reason))
+
     def fail(self, failure: Failure) -> None:
         """End the attempt because of ``failure``."""
         self.post(ev.CheckpointsFailed(failure))

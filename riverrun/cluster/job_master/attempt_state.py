@@ -6,7 +6,7 @@ and moves as far as it can: the order in which facts arrive decides as little as
     INITIALIZING -> CREATED      the engine is told to run the tasks
     CREATED -> RUNNING           every subtask registered
     RUNNING -> FINISHED          engine succeeded, every subtask reported FINISHED, client took everything
-    any -> CANCELLING -> CANCELED
+    any -> CANCELLING -> CANCELED           cancelled by the client, or stopped for another attempt
     any -> FAILING -> FAILED     the cause is settled first, then tasks and engine are stopped
 
 FINISHED, CANCELED and FAILED are reached only after the engine has ended and connections are closed.
@@ -73,6 +73,7 @@ class AttemptState:
         self._engine = _Engine.RUNS
         self._delivery = _Delivery.OPEN
         self._stopping = False
+        self._stop_reason = ""
         self._started = False
         self._alarms: dict[_Alarm, float] = {}
         self._rung: set[_Alarm] = set()
@@ -139,6 +140,8 @@ class AttemptState:
                 self._engine_ended(failure, now)
             case ev.CancelRequested():
                 self._cancel()
+            case ev.StopRequested(reason):
+                self._stop(reason)
             case ev.DeliveryFailed(failure):
                 self._delivery = _Delivery.CLOSED
                 self._suspect(failure, Weight.CAUSE, now)
@@ -213,12 +216,19 @@ class AttemptState:
 
     def _cancel(self) -> None:
         # A job that fails already goes on failing: its cause is worth more than a CANCELED.
+        if self.status is JobStatus.FAILING:
+            return
+        self._stop("the job was cancelled")
+        if self._delivery is not _Delivery.CLOSED:
+            self._delivery = _Delivery.CLOSED
+            self._decided.append(DropDelivery())
+
+    def _stop(self, reason: str) -> None:
         if self.status in (JobStatus.CANCELLING, JobStatus.FAILING):
             return
         self._life.go(JobStatus.CANCELLING)
+        self._stop_reason = reason
         self._disarm(_Alarm.REGISTRATION)
-        self._delivery = _Delivery.CLOSED
-        self._decided.append(DropDelivery())
 
     def _suspect(self, failure: Failure, weight: Weight, now: float) -> None:
         """Fail the job, unless it is ending anyway: tasks that are being stopped die in many ways."""
@@ -347,7 +357,7 @@ class AttemptState:
 
     def _why(self) -> str:
         failure = self._cause.settled
-        return f"the job failed: {failure.headline()}" if failure else "the job was cancelled"
+        return f"the job failed: {failure.headline()}" if failure else self._stop_reason
 
 
 def _millis(now: float) -> Millis:

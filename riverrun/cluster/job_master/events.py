@@ -78,6 +78,13 @@ class CancelRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class StopRequested:
+    """The job goes on with another attempt: this one stops, and what it sent the client still counts."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryFailed:
     """The client's handler raised, or a run for it could not be read."""
 
@@ -111,6 +118,7 @@ Event: TypeAlias = (
     | HeartbeatMissed
     | EngineEnded
     | CancelRequested
+    | StopRequested
     | DeliveryFailed
     | DeliveryDrained
     | CheckpointsFailed

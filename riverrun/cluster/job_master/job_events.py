@@ -8,6 +8,7 @@ from typing import TypeAlias
 from riverrun.core.errors import Failure
 from riverrun.core.ids import Attempt
 from riverrun.core.lifecycle import JobStatus
+from riverrun.graph.job_graph import JobGraph
 
 # facts
 
@@ -60,17 +61,22 @@ class ClientFailed:
 
 @dataclass(frozen=True, slots=True)
 class RoomThere:
-    """The client has taken enough of the earlier attempts' values (see AwaitRoom)."""
+    """There is room for another attempt (see AwaitRoom)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptPrepared:
     """It is known what the next attempt starts from (see PrepareAttempt)."""
 
+    graph: JobGraph | None = None
+    """What it has; ``None``: what was wanted."""
+    refused: str | None = None
+    """Why it cannot have the graph that was wanted."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreparationFailed:
-    """It could not be found out, or what there is does not fit the program."""
+    """There is no room, or it could not be found out, or what there is does not fit the program."""
 
     failure: Failure
 
@@ -80,6 +86,38 @@ class Remarked:
     """Something went wrong that the job survives, and that its history should show."""
 
     failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptUp:
+    """Every task of the attempt runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleWanted:
+    """Somebody wants the job to go on with another graph of the same program."""
+
+    wish: int
+    """Tells wishes apart."""
+    graph: JobGraph
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleCheckpointed:
+    """What the next attempt can start from is complete (see CheckpointForRescale), or will never be."""
+
+    number: int
+    reason: str | None
+    """Why it will never be."""
+    final: bool = False
+    """Whether the tasks have stopped with it, so that the attempt cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleWithdrawn:
+    """Something else is to be done with the attempt that runs; it must not be stopped any more."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +137,10 @@ JobEvent: TypeAlias = (
     | AttemptPrepared
     | PreparationFailed
     | Remarked
+    | AttemptUp
+    | RescaleWanted
+    | RescaleCheckpointed
+    | RescaleWithdrawn
     | TimePassed
 )
 
@@ -112,12 +154,18 @@ class CancelAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AwaitRoom:
-    """Report RoomThere when the client is not too far behind to take the values of another attempt."""
+    """Report RoomThere, or PreparationFailed, when there is room for another attempt.
+
+    That is when the client is not too far behind to take its values, and the cluster has slots for it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class PrepareAttempt:
-    """Find out what the next attempt starts from, then report AttemptPrepared or PreparationFailed."""
+    """Find out what the next attempt starts from, then report AttemptPrepared or PreparationFailed.
+
+    It has ``JobState.next_graph``, as it is now.
+    """
 
     attempt: Attempt
 
@@ -130,6 +178,27 @@ class StartAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointForRescale:
+    """Take a checkpoint now, then report RescaleCheckpointed with its number."""
+
+    number: int
+    """Counts these, not checkpoints."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopAttempt:
+    """Let the attempt, which is healthy, stop here and now; it ends in AttemptOver. Another one follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRescale:
+    """Tell whoever has the wish that the job is rescaled, or the reason why it is not."""
+
+    wish: int
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class EndJob:
     """Release everything and tell those who wait; nothing is decided after this."""
 
@@ -137,4 +206,8 @@ class EndJob:
     failure: Failure | None
 
 
-JobDecision: TypeAlias = CancelAttempt | AwaitRoom | PrepareAttempt | StartAttempt | EndJob
+RescaleDecision: TypeAlias = CheckpointForRescale | StopAttempt | AnswerRescale
+
+JobDecision: TypeAlias = (
+    CancelAttempt | AwaitRoom | PrepareAttempt | StartAttempt | EndJob | RescaleDecision
+)

@@ -6,9 +6,10 @@
     RESTARTING -> FAILING -> ...               it could not be prepared: a failure like any other
     FAILING -> FAILED                          the strategy gives up, or the failure is not to be retried
     any -> CANCELLING -> CANCELED              also while nothing runs
+    RUNNING -> RESTARTING                      the job is rescaled: the attempt is being stopped
 
 The restart strategy is asked when an attempt's cause is settled, so its delay runs while the tasks are
-still being stopped.
+still being stopped. It is not asked about a rescale, which is no failure (see ``rescale_state``).
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from enum import Enum, auto
 from typing import Final, assert_never
 
 from riverrun.cluster.job_master import job_events as ev
+from riverrun.cluster.job_master.rescale_state import RescaleState
 from riverrun.cluster.job_master.restart_strategy import GiveUp, Restart, RestartStrategy
 from riverrun.core.errors import Failure
 from riverrun.core.ids import Attempt, Millis
 from riverrun.core.lifecycle import JOB_MOVES, JobStatus, Life
 from riverrun.graph.executor import FailureRecord
+from riverrun.graph.job_graph import JobGraph
 
 _HISTORY: Final = 100
 """How many failures are remembered."""
+_NO_GRAPH: Final = JobGraph((), ())
 
 
 class _Step(Enum):
@@ -40,7 +44,9 @@ class _Step(Enum):
 class JobState:
     """One job's life, from its submission to its end, over all its attempts."""
 
-    def __init__(self, job_name: str, strategy: RestartStrategy) -> None:
+    def __init__(
+        self, job_name: str, strategy: RestartStrategy, graph: JobGraph = _NO_GRAPH
+    ) -> None:
         self._life = Life(f"job {job_name!r}", JobStatus.INITIALIZING, JOB_MOVES)
         self._strategy = strategy
         self._attempt = Attempt(0)
@@ -52,6 +58,10 @@ class JobState:
         self._step: _Step | None = None
         self._restart_at = 0.0
         self._failures: deque[FailureRecord] = deque(maxlen=_HISTORY)
+        self._rescale = RescaleState(graph)
+        self._is_up = False
+        self._is_stopping = False
+        """Whether the attempt is being stopped so that another one can follow."""
         self._decided: list[ev.JobDecision] = []
 
     @property
@@ -71,9 +81,24 @@ class JobState:
 
     @property
     def will_restart(self) -> bool:
-        """Whether another attempt follows the one that is failing now, as far as is known."""
+        """Whether another attempt follows the one that is being stopped now, as far as is known."""
         unwanted = self._cancelled or self._client_failure is not None
-        return isinstance(self._verdict, Restart) and not unwanted
+        return (isinstance(self._verdict, Restart) or self._is_stopping) and not unwanted
+
+    @property
+    def graph(self) -> JobGraph:
+        """The graph of the latest attempt."""
+        return self._rescale.graph
+
+    @property
+    def next_graph(self) -> JobGraph:
+        """The graph that the next attempt should have."""
+        return self._rescale.next_graph
+
+    def seen_as(self, status: JobStatus) -> JobStatus:
+        """The job's status when its attempt comes to ``status``, which is no end."""
+        stopping = self._is_stopping and status is JobStatus.CANCELLING
+        return self.status if stopping else status
 
     def failures(self) -> tuple[FailureRecord, ...]:
         """What went wrong so far, oldest first."""
@@ -90,6 +115,7 @@ class JobState:
         self._decided = []
         self._note(event, now)
         self._maybe_restart(now)
+        self._maybe_rescale()
         return tuple(self._decided)
 
     def _note(self, event: ev.JobEvent, now: float) -> None:  # noqa: C901, PLR0912  (one case for each fact)
@@ -98,8 +124,7 @@ class JobState:
                 self._record(failure, now)
                 self._end(JobStatus.FAILED, failure)
             case ev.AttemptMoved(status):
-                self._has_attempt = True
-                self._go(status)
+                self._attempt_moved(status)
             case ev.CauseSettled(failure):
                 self._record(failure, now)
                 self._judge(failure, now)
@@ -115,22 +140,76 @@ class JobState:
             case ev.RoomThere():
                 if self._step is _Step.ROOM:
                     self._step = _Step.PREPARATION
+                    self._rescale.prepare()
                     self._decided.append(ev.PrepareAttempt(Attempt(self._attempt + 1)))
-            case ev.AttemptPrepared():
+            case ev.AttemptPrepared(graph, refused):
                 if self._step is _Step.PREPARATION:
                     self._step = None
+                    self._decided += self._rescale.prepared(graph, refused)
                     self._attempt = Attempt(self._attempt + 1)
                     self._has_attempt = True
                     self._decided.append(ev.StartAttempt(self._attempt))
             case ev.PreparationFailed(failure):
-                if self._step is _Step.PREPARATION:
+                if self._step in (_Step.ROOM, _Step.PREPARATION):
                     self._fail_between(failure, now)
             case ev.Remarked(failure):
                 self._record(failure, now)
+            case ev.AttemptUp():
+                self._is_up = True
+            case ev.RescaleWanted(wish, graph):
+                why = self._why_not_rescaled()
+                self._decided += (
+                    self._rescale.want(wish, graph)
+                    if why is None
+                    else [ev.AnswerRescale(wish, why)]
+                )
+            case ev.RescaleCheckpointed():
+                self._after_checkpoint(event)
+            case ev.RescaleWithdrawn(reason):
+                if self.status is JobStatus.RUNNING:
+                    self._decided += self._rescale.fail(reason)
             case ev.TimePassed():
                 pass
             case _:
                 assert_never(event)
+
+    def _attempt_moved(self, status: JobStatus) -> None:
+        self._has_attempt = True
+        if status is JobStatus.CREATED:
+            self._is_up = False
+        self._is_stopping = self._is_stopping and status is JobStatus.CANCELLING
+        self._go(self.seen_as(status))
+
+    def _maybe_rescale(self) -> None:
+        if self._is_up and self._runs:
+            self._decided += self._rescale.attempt_runs()
+
+    @property
+    def _runs(self) -> bool:
+        """Whether there is an attempt that nothing is known against."""
+        wanted = not self._cancelled and self._client_failure is None
+        return self.status is JobStatus.RUNNING and wanted and not self._work_done
+
+    def _why_not_rescaled(self) -> str | None:
+        if self._work_done:
+            return "its work is done"
+        gave_up = isinstance(self._verdict, GiveUp)
+        if self._cancelled or gave_up or self._client_failure is not None:
+            return f"the job is {self.status.value} and will not go on"
+        return None
+
+    def _after_checkpoint(self, outcome: ev.RescaleCheckpointed) -> None:
+        """The checkpoint for a rescale is complete, or not; a failing job is rescaled without one."""
+        is_awaited = self._rescale.checkpointed(outcome.number)
+        if not self._runs:
+            return
+        if outcome.reason is not None:
+            if is_awaited:
+                self._decided += self._rescale.fail(outcome.reason)
+        elif outcome.final or (is_awaited and self._rescale.changes):
+            self._is_stopping = True
+            self._go(JobStatus.RESTARTING)
+            self._decided.append(ev.StopAttempt())
 
     def _judge(self, failure: Failure, now: float) -> None:
         if not failure.retryable or self._work_done:
@@ -141,7 +220,10 @@ class JobState:
             self._restart_at = now + self._verdict.delay_ms
 
     def _after_attempt(self, status: JobStatus, failure: Failure | None, now: float) -> None:
-        if status is not JobStatus.FAILED:
+        self._is_up = False
+        if self._is_stopping:
+            self._after_stop(now)
+        elif status is not JobStatus.FAILED:
             self._end(status, failure)
         elif self._client_failure is not None:
             if failure != self._client_failure:
@@ -153,6 +235,16 @@ class JobState:
             self._go(JobStatus.CANCELLING)
             self._end(JobStatus.CANCELED, None)
         else:
+            self._begin_restart()
+
+    def _after_stop(self, now: float) -> None:
+        self._is_stopping = False
+        if self._client_failure is not None:
+            self._fail_between(self._client_failure, now)
+        elif self._cancelled:
+            self._end(JobStatus.CANCELED, None)
+        else:
+            self._restart_at = now
             self._begin_restart()
 
     def _begin_restart(self) -> None:
@@ -168,6 +260,8 @@ class JobState:
     def _cancel(self) -> None:
         if self._has_attempt:
             self._cancelled = True
+            if self._is_stopping:
+                self._go(JobStatus.CANCELLING)
             self._decided.append(ev.CancelAttempt())
         else:
             self._go(JobStatus.CANCELLING)
@@ -205,4 +299,5 @@ class JobState:
     def _end(self, status: JobStatus, failure: Failure | None) -> None:
         self._step = None
         self._go(status)
+        self._decided += self._rescale.fail(f"the job is {status.value}")
         self._decided.append(ev.EndJob(status, failure))

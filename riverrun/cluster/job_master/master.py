@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any, Final, TypeAlias, assert_never
 
-from riverrun.checkpoint.savepoint_store import dispose_savepoint
 from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.cluster.checkpoint_place import CheckpointPlace
+from riverrun.cluster.checkpoint_place import rescale_place as place_on_this_machine
 from riverrun.cluster.checkpointing import Checkpointing, StoreAnswered
 from riverrun.cluster.delivery import ClientDelivery
 from riverrun.cluster.engine import Engine
@@ -35,23 +36,28 @@ from riverrun.cluster.job_master.job_state import JobState
 from riverrun.cluster.job_master.job_time import JobTime
 from riverrun.cluster.job_master.job_view import JobView
 from riverrun.cluster.job_master.mailbox import Mailbox
-from riverrun.cluster.job_master.preparation import Deploy, Preparation, PreparedAttempt
+from riverrun.cluster.job_master.preparation import (
+    AttemptOrder,
+    Deploy,
+    Preparation,
+    PreparedAttempt,
+    Slots,
+)
+from riverrun.cluster.job_master.rescales import RescalePoint, Rescales, RescaleWish
 from riverrun.cluster.job_master.restart_strategy import RestartStrategy
 from riverrun.cluster.job_master.timing import Timing
-from riverrun.cluster.job_master.wishes import CheckpointWish, Wish, refuse, too_late
+from riverrun.cluster.job_master.wishes import CheckpointWish, ClientWishes, Wish, refuse
 from riverrun.cluster.links import TaskServer
-from riverrun.cluster.resources.job_slots import JobSlots
-from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop, savepoint_wish
+from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
 from riverrun.core.clock import Clock, SystemClock
-from riverrun.core.errors import CheckpointFailed, ExternalError, Failure, InternalError
+from riverrun.core.errors import Failure, InternalError
 from riverrun.core.exception_facts import failure_of
-from riverrun.core.ids import Attempt, JobId, SubtaskId
+from riverrun.core.ids import Attempt, SubtaskId, VertexId
 from riverrun.core.lifecycle import JobStatus
-from riverrun.core.options import CHECKPOINT_INTERVAL, COLLECT_WINDOW_BYTES
+from riverrun.core.options import COLLECT_WINDOW_BYTES
 from riverrun.graph.execution_graph import ExecutionGraph
 from riverrun.graph.executor import FailureRecord, JobSubmission
-from riverrun.graph.job_graph import JobGraph
 from riverrun.storage.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -63,10 +69,10 @@ _STORE_PATIENCE_S: Final = 5.0
 """How long the end of a job waits for the store, each time that it has to."""
 
 
-_Note: TypeAlias = AttemptNote | ev.JobEvent | PreparedAttempt | Wish | StoreAnswered
+_Note: TypeAlias = AttemptNote | ev.JobEvent | PreparedAttempt | Wish | StoreAnswered | RescalePoint
 
 
-class JobMaster:
+class JobMaster(ClientWishes):
     """A job over all its attempts: the ``RunningJob`` that the client sees.
 
     Args:
@@ -79,6 +85,8 @@ class JobMaster:
         place: where the checkpoints go; ``None`` for a job that takes none. Removed at the end if
             it is a temporary one.
         storage: holds ``place``, instead of the one that its location names.
+        rescale_place: makes one for the savepoints through which a job that takes no checkpoints is
+            rescaled; raises what refuses it.
         slots: where the attempts find room; those of the first one are there. ``None``: no matter.
     """
 
@@ -93,14 +101,24 @@ class JobMaster:
         timing: Timing | None = None,
         place: CheckpointPlace | None = None,
         storage: Storage | None = None,
-        slots: JobSlots | None = None,
+        rescale_place: Callable[[], CheckpointPlace] | None = None,
+        slots: Slots | None = None,
     ) -> None:
-        self._submission = submission
         self._place = place
         self._slots = slots
         self._time = JobTime(clock or SystemClock())
         self._notes: Mailbox[_Note] = Mailbox()
-        self._state = JobState(submission.name, _strategy(submission))
+        self._io = IoThread(f"riverrun-store-{submission.job}")
+        make_place = rescale_place or partial(place_on_this_machine, submission, one_machine=True)
+        super().__init__(
+            submission,
+            self._notes,
+            JobState(submission.name, _strategy(submission), submission.graph),
+            Preparation(
+                submission, deploy, engines, place=place, storage=storage, slots=slots, io=self._io
+            ),
+            Rescales(submission, make_place if place is None else None, slots, self._notes.put),
+        )
         window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
         self._delivery = ClientDelivery(
             submission.client_handlers,
@@ -119,8 +137,6 @@ class JobMaster:
             time=self._time,
             post=self._notes.put,
         )
-        self._preparation = Preparation(submission, deploy, engines, place, storage)
-        self._io = IoThread(f"riverrun-store-{submission.job}")
         self._checkpointing: Checkpointing | None = None
         self._prepared: PreparedAttempt | None = None
         self._start = StartingPoint()
@@ -132,14 +148,6 @@ class JobMaster:
         )
         self._view = JobView(self._time.clock)
         self._stops: list[SavepointWish] = []  # they are answered at the job's end
-
-    @property
-    def job_id(self) -> JobId:
-        return self._submission.job
-
-    @property
-    def name(self) -> str:
-        return self._submission.name
 
     @property
     def execution(self) -> ExecutionGraph:
@@ -204,28 +212,6 @@ class JobMaster:
         attempt = self._attempt
         return {} if attempt is None else attempt.reports.accumulators()
 
-    def trigger_checkpoint(self, timeout: float | None = None) -> str:
-        if self._preparation.store is None:
-            raise CheckpointFailed(
-                f"job {self.name!r}: takes no checkpoints; set {CHECKPOINT_INTERVAL.key!r}"
-            )
-        wish = CheckpointWish()
-        self._ask(wish)
-        return wish.outcome.result(timeout)
-
-    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
-        wish = savepoint_wish(self.job_id, self._submission.config, target)
-        self._ask(wish)
-        return wish.outcome
-
-    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
-        wish = savepoint_wish(self.job_id, self._submission.config, target, stop=True, drain=drain)
-        self._ask(wish)
-        return wish.outcome
-
-    def dispose_savepoint(self, location: str) -> None:
-        dispose_savepoint(self._preparation.storage(location), location)
-
     def checkpoints(self) -> CheckpointingStatistics | None:
         checkpointing = self._checkpointing
         return None if checkpointing is None else checkpointing.statistics()
@@ -234,7 +220,9 @@ class JobMaster:
 
     def attempt_moved(self, status: JobStatus) -> None:
         if status in (JobStatus.FAILING, JobStatus.CANCELLING):
-            self._end_checkpoints(f"the job is {status.value}")
+            self._end_checkpoints(f"the job is {self._state.seen_as(status).value}")
+            if self._slots is not None:
+                self._slots.down()
         self._decide(ev.AttemptMoved(status))
         self._note_that_all_run()
 
@@ -297,10 +285,12 @@ class JobMaster:
                 self._decide(note)
                 if self._attempt is not None:
                     self._attempt.post(attempt_events.DeliveryFailed(failure))
-            case PreparedAttempt():
+            case PreparedAttempt(graph=graph, refused=refused):
                 self._prepared = note
-                self._decide(ev.AttemptPrepared())
-            case CheckpointWish() | SavepointWish() | StoreAnswered():
+                self._decide(ev.AttemptPrepared(graph, refused))
+            case RescaleWish():
+                self._decide(self._rescales.wanted(note, self._state.next_graph))
+            case CheckpointWish() | SavepointWish() | StoreAnswered() | RescalePoint():
                 if self._checkpointing is not None:
                     self._take_about_checkpoints(note, self._checkpointing)
             case _:
@@ -308,7 +298,7 @@ class JobMaster:
 
     def _take_about_checkpoints(
         self,
-        note: CheckpointWish | SavepointWish | StoreAnswered,
+        note: CheckpointWish | SavepointWish | StoreAnswered | RescalePoint,
         checkpointing: Checkpointing,
     ) -> None:
         match note:
@@ -317,9 +307,15 @@ class JobMaster:
             case SavepointWish(order):
                 if order.stop:
                     self._stops.append(note)
+                    self._decide(ev.RescaleWithdrawn("the job is being stopped with a savepoint"))
                 checkpointing.request_savepoint(note)
             case StoreAnswered():
                 checkpointing.take_answers()
+            case RescalePoint():
+                after = self._rescales.checkpointed(note, checkpointing, self._state.next_graph)
+                if self._rescales.savepoint is not None:
+                    self._preparation.go_on_from(self._rescales.savepoint)
+                self._decide(after)
             case _:
                 assert_never(note)
 
@@ -344,6 +340,9 @@ class JobMaster:
             self._is_up = True
             if self._checkpointing is not None:
                 self._checkpointing.running()
+            self._decide(ev.AttemptUp())
+            if self._slots is not None:
+                self._slots.up(self.execution.graph, self._rescale_vertices)
 
     def _decide(self, event: ev.JobEvent) -> None:
         before = self._state.status
@@ -354,21 +353,32 @@ class JobMaster:
         for decision in decisions:
             self._carry_out(decision)
 
-    def _carry_out(self, decision: ev.JobDecision) -> None:
+    def _carry_out(self, decision: ev.JobDecision) -> None:  # noqa: C901  (one case for each decision)
         match decision:
             case ev.CancelAttempt():
                 if self._attempt is not None:
                     self._attempt.post(attempt_events.CancelRequested())
             case ev.AwaitRoom():
-                self._delivery.when_room(self._seek_slots)
+                self._delivery.when_room(lambda: self._notes.put(ev.RoomThere()))
             case ev.PrepareAttempt(number):
                 self._prepare(number)
             case ev.StartAttempt():
                 self._next_attempt()
             case ev.EndJob(status, failure):
                 self._finish(status, failure)
+            case ev.CheckpointForRescale(number):
+                if self._checkpointing is not None:
+                    self._rescales.take_checkpoint(number, self._checkpointing)
+            case ev.StopAttempt():
+                if self._attempt is not None:
+                    self._attempt.stop("the job is being rescaled")
+            case ev.AnswerRescale():
+                self._rescales.answer(decision, self._state.graph, self._state.next_graph)
             case _:
                 assert_never(decision)
+
+    def _rescale_vertices(self, parallelism: Mapping[VertexId, int]) -> Future[None]:
+        return self.rescale({vertex.value: number for vertex, number in parallelism.items()})
 
     def _first_attempt(self) -> JobAttempt:
         """The first attempt, before there is another thread."""
@@ -383,35 +393,24 @@ class JobMaster:
                 now=self._time.now,
                 wake=self._notes.put,
             )
-            return self._open(self._preparation.attempt(Attempt(0), first.point))
+            return self._open(self._preparation.first_attempt(first.point))
         except BaseException as e:
             self._decide(ev.StartRefused(failure_of(e)))
             raise
 
-    def _seek_slots(self) -> None:
-        """The client has room for another attempt; now the cluster must have. On any thread."""
-        if self._slots is None:
-            self._notes.put(ev.RoomThere())
-        else:
-            self._slots.seek(self._submission.graph, self._slots_found)
-
-    def _slots_found(self, found: JobGraph | ExternalError) -> None:
-        if isinstance(found, ExternalError):
-            self._notes.put(ev.PreparationFailed(failure_of(found)))
-        else:
-            self._notes.put(ev.RoomThere())
-
     def _prepare(self, number: Attempt) -> None:
         retained = () if self._checkpointing is None else self._checkpointing.retained
-        doubtful = frozenset(self._doubtful)
-        preparation = self._preparation
-        self._io.run(lambda: self._notes.put(preparation.next(number, retained, doubtful)))
+        state, doubtful = self._state, frozenset(self._doubtful)
+        order = AttemptOrder(number, state.next_graph, state.graph, retained, doubtful)
+        self._preparation.next(order, self._notes.put)
 
     def _next_attempt(self) -> None:
         prepared, self._prepared = self._prepared, None
         if prepared is None:
             raise InternalError(f"job {self.name!r}: told to start an attempt that is not prepared")
-        self._resources.execution.restart(prepared.plan.number, self._time.millis())
+        if self._checkpointing is not None and prepared.graph is not self.execution.graph:
+            self._checkpointing.replan(prepared.graph)
+        self.execution.restart(prepared.plan.number, self._time.millis(), prepared.graph)
         attempt = self._open(prepared)
         try:
             attempt.run_engine()
@@ -456,6 +455,7 @@ class JobMaster:
             status = JobStatus.SUSPENDED
         if self._checkpointing is not None:
             self._checkpointing.end(status, _STORE_PATIENCE_S)
+            self._rescales.close(self._checkpointing)
         self._io.close(_STORE_PATIENCE_S)
         if self._place is not None:
             self._place.remove()
@@ -466,12 +466,9 @@ class JobMaster:
             if isinstance(note, Wish):
                 refuse(note, self.name)
 
-    def _ask(self, wish: Wish) -> None:
-        if not self._notes.ask(wish):
-            raise too_late(self.name)
-
     def _stopped_with(self) -> str | None:
-        return None if self._checkpointing is None else self._checkpointing.stopped_with
+        stopped = None if self._checkpointing is None else self._checkpointing.stopped_with
+        return None if self._rescales.is_own(stopped) else stopped
 
     def _collapse(self, error: Exception) -> None:
         """A core itself broke: end the job as far as that is possible without it."""

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from riverrun.cluster.savepoint_wishes import SavepointWish
+from riverrun.checkpoint.savepoint_store import dispose_savepoint
+from riverrun.cluster.job_master.job_state import JobState
+from riverrun.cluster.job_master.preparation import Preparation
+from riverrun.cluster.job_master.rescales import Rescales, RescaleWish
+from riverrun.cluster.savepoint_wishes import SavepointWish, savepoint_wish
 from riverrun.core.errors import CheckpointFailed
+from riverrun.core.ids import JobId
+from riverrun.core.options import CHECKPOINT_INTERVAL
+from riverrun.graph.executor import JobSubmission
+from riverrun.graph.rescaling import Parallelism, RescaleFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +26,89 @@ class CheckpointWish:
     """Where the checkpoint is once it is complete, or CheckpointFailed."""
 
 
-Wish: TypeAlias = CheckpointWish | SavepointWish
+Wish: TypeAlias = CheckpointWish | SavepointWish | RescaleWish
 
 
-def too_late(job: str) -> CheckpointFailed:
-    """The answer to a wish that comes after the job's end."""
-    return CheckpointFailed(f"job {job!r}: has ended")
+class TakesWishes(Protocol):
+    """The job's mailbox."""
+
+    def ask(self, note: Wish, /) -> bool:
+        """Leave a wish; whether it will be answered."""
+
+
+class ClientWishes:
+    """The methods of a ``RunningJob`` by which clients wish for something. On any thread.
+
+    Args:
+        submission: the job.
+        mailbox: where its thread finds the wishes.
+        state: its decision core, of which only the graphs are read.
+        preparation: knows the stores.
+        rescales: knows what refuses a rescale.
+    """
+
+    def __init__(
+        self,
+        submission: JobSubmission,
+        mailbox: TakesWishes,
+        state: JobState,
+        preparation: Preparation,
+        rescales: Rescales,
+    ) -> None:
+        self._submission = submission
+        self._mailbox = mailbox
+        self._state = state
+        self._preparation = preparation
+        self._rescales = rescales
+
+    @property
+    def job_id(self) -> JobId:
+        return self._submission.job
+
+    @property
+    def name(self) -> str:
+        return self._submission.name
+
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        if self._preparation.store is None:
+            raise CheckpointFailed(
+                f"job {self.name!r}: takes no checkpoints; set {CHECKPOINT_INTERVAL.key!r}"
+            )
+        wish = CheckpointWish()
+        self._ask(wish)
+        return wish.outcome.result(timeout)
+
+    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
+        wish = savepoint_wish(self.job_id, self._submission.config, target)
+        self._ask(wish)
+        return wish.outcome
+
+    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
+        wish = savepoint_wish(self.job_id, self._submission.config, target, stop=True, drain=drain)
+        self._ask(wish)
+        return wish.outcome
+
+    def dispose_savepoint(self, location: str) -> None:
+        dispose_savepoint(self._preparation.storage(location), location)
+
+    def rescale(self, parallelism: Parallelism) -> Future[None]:
+        self._rescales.check(self._state.graph, self._state.next_graph, parallelism)
+        wish = RescaleWish(parallelism)
+        self._ask(wish)
+        return wish.outcome
+
+    def _ask(self, wish: Wish) -> None:
+        if not self._mailbox.ask(wish):
+            raise _too_late(wish, self.name)
 
 
 def refuse(wish: Wish, job: str) -> None:
     """Answer a wish that the job did not come to hear of before it ended."""
-    match wish:
-        case CheckpointWish(outcome):
-            outcome.set_exception(too_late(job))
-        case SavepointWish():
-            wish.taken.set_exception(too_late(job))
+    outcome = wish.taken if isinstance(wish, SavepointWish) else wish.outcome
+    outcome.set_exception(_too_late(wish, job))
+
+
+def _too_late(wish: Wish, job: str) -> CheckpointFailed | RescaleFailed:
+    if isinstance(wish, RescaleWish):
+        return RescaleFailed(job, "it has ended")
+    return CheckpointFailed(f"job {job!r}: has ended")

@@ -133,13 +133,14 @@ def plan(parallelism: int) -> JobGraph:
 
 def layers(
     job: JobId,
-    parallelism: int,
+    graph: JobGraph,
     *,
     attempt: Attempt,
     restore: Mapping[SubtaskId, TaskRestore],
     checkpoint_folder: str | None,
 ) -> list[list[Deployment]]:
     """The subtasks in layer 0, a relay in layer 1."""
+    parallelism = graph.vertices[0].parallelism
     tasks: list[Deployment] = [
         TaskDeployment(
             job=job,
@@ -199,7 +200,7 @@ def make_job(server: ControlServer) -> Iterator[Callable[..., Job]]:
         timing = timing or Timing(failure_grace_ms=50, cancel_grace_ms=50, cancel_retry_ms=50)
         master = JobMaster(
             submission,
-            partial(layers, job, parallelism),
+            partial(layers, job),
             engines=lambda: engine,
             server=server,
             timing=timing,

@@ -20,7 +20,6 @@ from riverrun.graph.deploy import deployments
 from riverrun.graph.deployment import ChainedOperator, Deployment, TaskDeployment
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.job_graph import JobGraph, JobVertex
-from riverrun.graph.layers import plan_layers
 from riverrun.graph.specs import MapSpec
 from riverrun.protocol.control import (
     CheckpointAcknowledged,
@@ -268,12 +267,7 @@ class PlayedJob:
         )
         self.place: CheckpointPlace | None = checkpoint_place(submission, one_machine=True)
         deploy = partial(
-            deployments,
-            program,
-            plan_layers(program),
-            job=submission.job,
-            name=submission.name,
-            config=config,
+            deployments, job=submission.job, name=submission.name, config=submission.config
         )
         self.master = JobMaster(
             submission,
