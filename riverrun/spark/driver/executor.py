@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from riverrun.cluster.checkpoint_place import checkpoint_place
+from riverrun.cluster.checkpoint_place import CheckpointPlace, checkpoint_place, rescale_place
 from riverrun.cluster.control_server import ControlServer, ServerSettings
 from riverrun.cluster.job_master.master import JobMaster
 from riverrun.cluster.resources.job_slots import JobSlots
@@ -18,7 +18,6 @@ from riverrun.core import options
 from riverrun.graph.deploy import deployments
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.job_graph import JobGraph
-from riverrun.graph.layers import plan_layers
 from riverrun.graph.pickling import check_picklable
 from riverrun.spark.driver.engine import SparkEngine
 from riverrun.spark.driver.executors import resources_of
@@ -58,8 +57,6 @@ class SparkExecutor:
     def _start(self, submission: JobSubmission, slots: JobSlots) -> JobMaster:
         deploy = partial(
             deployments,
-            submission.graph,
-            plan_layers(submission.graph),
             job=submission.job,
             name=submission.name,
             config=submission.config,
@@ -73,6 +70,7 @@ class SparkExecutor:
             engines=partial(self._engine, submission),
             server=self._ensure_server(),
             place=place,
+            rescale_place=partial(self._rescale_place, submission),
             slots=slots,
         )
         with self._lock:
@@ -111,6 +109,12 @@ class SparkExecutor:
         return SparkEngine(
             self._handle.for_job(), submission.job, submission.name, submission.config
         )
+
+    def _rescale_place(self, submission: JobSubmission) -> CheckpointPlace:
+        place = rescale_place(submission, one_machine=self._handle.jvm.is_local())
+        if place.temporary is not None:
+            self._handle.jvm.delete_at_exit(place.temporary)
+        return place
 
     def _ensure_server(self) -> ControlServer:
         with self._lock:
