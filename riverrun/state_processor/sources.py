@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any, Final, Protocol, Self
 
 import msgspec
@@ -64,11 +65,13 @@ class RowSource(Protocol):
         ...
 
 
-class _AnyKey:
-    """Stands for every key."""
+class _Every(Enum):
+    """Stays the same object when it is pickled."""
+
+    KEY = "every key"
 
 
-ANY_KEY: Final = _AnyKey()
+ANY_KEY: Final = _Every.KEY
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from riverrun.graph.stream_graph import MAX_PARALLELISM_LIMIT
 from riverrun.protocol.snapshots import Redistribution, StateKind, StateMeta
 from riverrun.serde.evolution import type_to_json
 from riverrun.serde.type_info import TypeInformation
-from riverrun.state.schema import MAPS, schema_of
+from riverrun.state.schema import schema_of
 from riverrun.state_processor.bootstrap import BootstrapTransformation
 from riverrun.state_processor.names import NotInSavepoint
 from riverrun.state_processor.savepoint import Savepoint
@@ -155,7 +155,7 @@ class SavepointWriter:
         _check_choice(named, meta, element, map_key)
         choice = Choice(key, value, element, map_key, namespace).completed(meta)
         draft = self._for_new_state(uid, meta.name)
-        target = StateTarget(named, meta, Meeting(joined=choice.by_row), choice.labels(meta))
+        target = StateTarget(named, meta, Meeting(), choice.labels(meta))
         draft.keyed[meta.name] = MadeKeyed(target, GivenState(named, meta, data, choice))
         return self
 
@@ -290,7 +290,7 @@ class SavepointWriter:
             meta = msgspec.structs.replace(meta, types=types)
         change: Any = by_batches if batches else by_rows
         source = change(entries_now(old), function, old.meta, meta, named)
-        rule = Meeting(joined=meta.kind in MAPS, advice="keep the keys of its maps apart")
+        rule = Meeting(advice="keep the keys of its maps apart")
         draft.keyed[name] = MadeKeyed(StateTarget(named, meta, rule), source)
         return self
 

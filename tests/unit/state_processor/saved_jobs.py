@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from riverrun.api.broadcast_functions import BroadcastProcessFunction
 from riverrun.api.checkpointed import (
@@ -60,16 +60,17 @@ class Account:
 class Waits(Source[Any]):
     """Gives its values, says so, and goes on with nothing."""
 
-    exhausted = threading.Event()
+    exhausted: ClassVar = {name: threading.Event() for name in ("orders", "rules")}
 
-    def __init__(self, values: list[Any]) -> None:
+    def __init__(self, name: str, values: list[Any]) -> None:
+        self._name = name
         self._values = values
 
     def create_splits(self, parallelism: int) -> list[Any]:
-        return [{"file": "orders.log", "offset": 0}]
+        return [{"file": f"{self._name}.log", "offset": 0}]
 
     def create_reader(self, splits: list[Any], context: SourceReaderContext) -> SourceReader[Any]:
-        return _WaitingReader(self._values, splits[0]["offset"] if splits else len(self._values))
+        return _WaitingReader(self._name, self._values, splits[0]["offset"])
 
     def get_boundedness(self) -> Boundedness:
         return Boundedness.CONTINUOUS_UNBOUNDED
@@ -79,7 +80,8 @@ class Waits(Source[Any]):
 
 
 class _WaitingReader(SourceReader[Any]):
-    def __init__(self, values: list[Any], offset: int) -> None:
+    def __init__(self, name: str, values: list[Any], offset: int) -> None:
+        self._name = name
         self._values = values
         self._offset = offset
 
@@ -88,11 +90,11 @@ class _WaitingReader(SourceReader[Any]):
         self._offset += len(values)
         if values:
             return Polled(values)
-        Waits.exhausted.set()
+        Waits.exhausted[self._name].set()
         return Polled(status=SourceStatus.NOTHING_AVAILABLE, wait_ms=5)
 
     def snapshot_splits(self) -> list[Any]:
-        return [{"file": "orders.log", "offset": self._offset}]
+        return [{"file": f"{self._name}.log", "offset": self._offset}]
 
 
 class Mean(AggregateFunction):
@@ -211,15 +213,16 @@ class _Number(TimestampAssigner):
 def build(env: StreamExecutionEnvironment, folder: Path, *, typed: bool) -> None:
     """The job."""
     times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(_Number())
-    records = env.from_source(Waits(RECORDS), times, "orders").uid("orders")
+    records = env.from_source(Waits("orders", RECORDS), times, "orders").uid("orders")
     key_type = Types.STRING() if typed else None
     keyed = records.key_by(lambda record: record[0], key_type)
     everything = keyed.process(Everything(typed=typed)).uid("everything").name("all kinds")
     remembered = everything.map(Remembers(typed=typed)).uid("remembers")
     text, long = (Types.STRING(), Types.LONG()) if typed else (None, None)
     rules = MapStateDescriptor("rules", text, long)
-    told = env.from_collection(list(RULES.items())).uid("rules").broadcast(rules)
-    ruled = remembered.connect(told).process(Ruled(rules)).uid("ruled")
+    rule_source = Waits("rules", list(RULES.items()))
+    told = env.from_source(rule_source, WatermarkStrategy.no_watermarks(), "rules").uid("rules")
+    ruled = remembered.connect(told.broadcast(rules)).process(Ruled(rules)).uid("ruled")
     ruled.sink_to(FileSink(str(folder / "results"))).uid("files")
     windows = keyed.window(TumblingEventTimeWindows.of(Time.seconds(1)))
     windows.aggregate(MeanNumber()).uid("windows").sink_to(DiscardingSink()).uid("nowhere")
@@ -232,6 +235,8 @@ class Saved:
     savepoint: str
     checkpoint: str
     """Of the same moment."""
+    first: str
+    """The checkpoint before it, with what the sink was about to commit."""
 
 
 def saved(folder: Path, *, typed: bool, **config: Any) -> Saved:
@@ -248,14 +253,15 @@ def saved(folder: Path, *, typed: bool, **config: Any) -> Saved:
     env = StreamExecutionEnvironment.get_execution_environment(given)
     env.set_parallelism(2)
     build(env, folder, typed=typed)
-    Waits.exhausted.clear()
+    for event in Waits.exhausted.values():
+        event.clear()
     client = env.execute_async("shop")
     try:
-        assert Waits.exhausted.wait(PATIENCE_S)
-        client.trigger_checkpoint(PATIENCE_S)
+        assert all(event.wait(PATIENCE_S) for event in Waits.exhausted.values())
+        first = client.trigger_checkpoint(PATIENCE_S)
         checkpoint = client.trigger_checkpoint(PATIENCE_S)
         savepoint = client.trigger_savepoint().result(PATIENCE_S)
         client.cancel().result(PATIENCE_S)
     finally:
         env.close()
-    return Saved(savepoint, checkpoint)
+    return Saved(savepoint, checkpoint, first)
