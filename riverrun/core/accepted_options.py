@@ -83,12 +83,12 @@ _BY_PREFIX: Final = {
         profile.enabled pythonpath requirements state.cache-size systemenv.enabled
     """,
     "rest": """
-        address bind-address port bind-port await-leader-timeout cache.checkpoint-statistics.size
+        await-leader-timeout cache.checkpoint-statistics.size
         cache.checkpoint-statistics.timeout client.max-content-length connection-timeout
         flamegraph.cleanup-interval flamegraph.delay-between-samples flamegraph.enabled
         flamegraph.num-samples flamegraph.refresh-interval flamegraph.stack-depth idleness-timeout
         profiling.dir profiling.duration-max profiling.enabled profiling.history-size retry.delay
-        retry.max-attempts server.max-content-length server.numThreads url-prefix
+        retry.max-attempts server.numThreads url-prefix
         async.store-duration
     """,
     "taskmanager": """
@@ -98,7 +98,7 @@ _BY_PREFIX: Final = {
         slot.timeout tmp.dirs system-out.mode system-out.log.cache-upper-size
     """,
     "jobmanager": """
-        archive.fs.dir bind-host adaptive-batch-scheduler.default-source-parallelism execution.attempts-history-size
+        bind-host adaptive-batch-scheduler.default-source-parallelism execution.attempts-history-size
         execution.failover-strategy failure-enrichers future-pool.size heap.size io-pool.size
         log.path partition.release-during-job-execution partition.hybrid.partition-data-consume-constraint
         resource-id retrieve-taskmanager-hostname rpc.address rpc.bind-port rpc.port
@@ -132,12 +132,11 @@ _BY_PREFIX: Final = {
         registration.max-timeout registration.refused-registration-delay services.shutdown-timeout
         io-pool.size evenly-spread-out-slots
     """,
-    "jobstore": "cache-size expiration-time max-capacity type",
+    "jobstore": "cache-size type",
     "job-result-store": "delete-on-commit storage-path",
     "web": """
-        access-control-allow-origin address adaptive-scheduler.rescale-history.size cancel.enable
-        checkpoints.history exception-history-size history log.path refresh-interval rescale.enable
-        submit.enable timeout tmpdir upload.dir
+        access-control-allow-origin address adaptive-scheduler.rescale-history.size checkpoints.history
+        history log.path timeout tmpdir
     """,
     "historyserver": """
         archive.clean-expired-jobs archive.fs.dir archive.fs.refresh-interval archive.retained-jobs

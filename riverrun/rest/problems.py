@@ -16,7 +16,7 @@ class HttpProblem(RiverrunError):  # noqa: N818
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(status, message)
-        self.status = status
+        self.status = int(status)
         self.message = message
 
     def __str__(self) -> str:
