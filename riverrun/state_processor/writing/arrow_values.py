@@ -150,13 +150,18 @@ def _tuple_fit(type_info: TupleTypeInfo) -> Fit:
 
 def _row_fit(type_info: RowTypeInfo) -> Fit:
     names = type_info.get_field_names()
+    by_position = type_info.field_names is None
     fits = [fit_for(part) for part in type_info.field_types]
 
     def fit(value: Any) -> Any:
         if isinstance(value, Row):
             return type_info.coerce(value)
-        kind = value.get(_KIND) if isinstance(value, Mapping) and _KIND not in names else None
-        parts = _fields_in(value, names, len(fits) + (kind is not None))
+        kind = None
+        if isinstance(value, Mapping):
+            fields = dict(value)
+            kind = fields.pop(_KIND, None) if _KIND not in names else None
+            value = list(fields.values()) if by_position else fields
+        parts = _fields_in(value, names)
         if parts is None:
             return value
         row = type_info.coerce(tuple(map(_or_none, fits, parts)))
@@ -175,16 +180,16 @@ def _class_fit(type_info: NamedTupleTypeInfo | DataclassTypeInfo) -> Fit:
     def fit(value: Any) -> Any:
         if isinstance(value, type_info.cls) or isinstance(make, str):
             return value
-        parts = _fields_in(value, names, len(fits))
+        parts = _fields_in(value, names)
         return value if parts is None else make(None, list(map(_or_none, fits, parts)))
 
     return fit
 
 
-def _fields_in(value: Any, names: Sequence[str], size: int) -> Sequence[Any] | None:
+def _fields_in(value: Any, names: Sequence[str]) -> Sequence[Any] | None:
     """The values of the fields; None if the value does not have just these."""
     if isinstance(value, Mapping):
-        if len(value) == size and all(name in value for name in names):
+        if len(value) == len(names) and all(name in value for name in names):
             return [value[name] for name in names]
         return None
     fits = isinstance(value, list | tuple) and len(value) == len(names)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from riverrun.core.short_repr import short_repr
 from riverrun.protocol.snapshots import StateMeta
 from riverrun.serde.type_info import TypeInformation
-from riverrun.state.parquet.columns import GROUP, STRAYS, StateColumns, columns_for
+from riverrun.state.parquet.columns import GROUP, STRAYS, Rows, StateColumns, columns_for
 from riverrun.state.schema import MAPS, schema_from
 from riverrun.state_processor.names import NotInSavepoint
 from riverrun.state_processor.writing.arrow_values import fit_for, keys_in, values_in
@@ -56,7 +56,7 @@ def by_rows(
                 _check_row(row, made, number, named)
                 kept.append(made)
                 numbers.append(number)
-            yield Entries(rows_from(kept, new), numbers)
+            yield Entries(rows_from(kept, new), numbers, entries.parts)
 
     return changed
 
@@ -100,15 +100,14 @@ def by_batches(
                 )
             for part in [made] if isinstance(made, pa.RecordBatch) else made.to_batches():
                 size = part.num_rows
-                yield _decoded(part, columns, new, named, list(range(number, number + size)))
+                numbers = list(range(number, number + size))
+                yield Entries(_decoded(part, columns, new, named), numbers, entries.parts)
                 number += size
 
     return changed
 
 
-def _decoded(
-    batch: pa.RecordBatch, columns: StateColumns, meta: StateMeta, named: Named, numbers: list[int]
-) -> Entries:
+def _decoded(batch: pa.RecordBatch, columns: StateColumns, meta: StateMeta, named: Named) -> Rows:
     schema = schema_from(meta)
     types: dict[str, TypeInformation | None] = {
         "key": schema.key,
@@ -117,7 +116,7 @@ def _decoded(
         "map_value": schema.value,
     }
     known = {part.name: part.column for part in columns.parts}
-    rows = {}
+    rows: Rows = {}
     for name in columns_of(meta):
         if name not in batch.schema.names:
             given = tuple(batch.schema.names)
@@ -134,7 +133,7 @@ def _decoded(
             rows[name] = keys_in(array, types.get(name))
         else:
             rows[name] = values_in(array, types.get(name))
-    return Entries(rows, numbers)
+    return rows
 
 
 def rekeyed(source: EntrySource, new_key: KeyFunction, meta: StateMeta) -> EntrySource:

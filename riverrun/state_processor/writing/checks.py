@@ -58,7 +58,7 @@ class EntryCheck:
         Raises:
             RowRefused: a key or value cannot be one.
         """
-        rows, numbers = entries
+        rows, numbers = entries.rows, entries.numbers
         keys = rows["key"]
         self._no_none(keys, "key", numbers, "a key of keyed state cannot be None")
         self._of_type(self._key, keys, "key", numbers)
@@ -74,7 +74,7 @@ class EntryCheck:
             raise
 
     def _check_values(self, entries: Entries) -> None:
-        rows, numbers = entries
+        rows, numbers = entries.rows, entries.numbers
         kind, column = self._meta.kind, value_column(self._meta)
         if kind is StateKind.TIMERS:
             return

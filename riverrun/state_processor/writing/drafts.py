@@ -17,7 +17,6 @@ from riverrun.protocol.snapshots import (
 )
 from riverrun.state.interchange import iterate
 from riverrun.state.parquet.snapshot import NAME as PARQUET
-from riverrun.state.schema import MAPS
 from riverrun.state_processor.bootstrap import BootstrapTransformation
 from riverrun.state_processor.savepoint import Savepoint
 from riverrun.state_processor.writing.entries import Entries, EntrySource, Named, entries_of
@@ -167,8 +166,8 @@ def remade(draft: KeyedDraft, operator: str) -> MadeKeyed:
     """The same state to be written anew."""
     if isinstance(draft, MadeKeyed):
         return draft
-    rule = Meeting(joined=draft.meta.kind in MAPS)
-    return MadeKeyed(StateTarget(Named(operator, draft.meta.name), draft.meta, rule), draft.entries)
+    target = StateTarget(Named(operator, draft.meta.name), draft.meta, Meeting())
+    return MadeKeyed(target, draft.entries)
 
 
 def _metas(savepoint: Savepoint, saved: SavedOperator) -> Iterator[StateMeta]:

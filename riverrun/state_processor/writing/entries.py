@@ -41,6 +41,9 @@ class Entries(NamedTuple):
 
     Rows with the same number belong together: they are the entries of one map.
     """
+    parts: bool = False
+    """Whether rows of one key belong together, whatever their numbers are: elements of one list,
+    entries of one map."""
 
 
 EntrySource: TypeAlias = Callable[[], Iterator[Entries]]
@@ -97,7 +100,7 @@ class Numbering:
                 self._before = address
                 self._next += 1
             numbers.append(self._next - 1)
-        return Entries(rows, numbers)
+        return Entries(rows, numbers, parts=True)
 
 
 def entries_of(meta: StateMeta, blocks: Iterable[StateBlock]) -> Iterator[Entries]:

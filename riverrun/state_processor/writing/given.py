@@ -99,7 +99,8 @@ class GivenState:
             rows: Rows = {"key": keys_in(self._picked(batch, self._choice.key), self._key)}
             if self._choice.namespace is not None:
                 rows["namespace"] = keys_in(self._picked(batch, self._choice.namespace), None)
-            yield self._entries(rows, self._values(batch, rows), numbers)
+            found = self._entries(rows, self._values(batch, rows), numbers)
+            yield found._replace(parts=self._choice.by_row)
 
     def _values(self, batch: pa.RecordBatch, rows: Rows) -> list[Any]:
         choice, kind = self._choice, self._meta.kind

@@ -68,6 +68,7 @@ def settled(
     """
     check = EntryCheck(target.named, target.meta, target.labels)
     columns: StateColumns | None = None
+    parts = False
     with tempfile.TemporaryDirectory(prefix="sorting-", dir=scratch) as folder:
         sorter = Sorter(Path(folder))
         for some in entries:
@@ -82,9 +83,10 @@ def settled(
                 named = target.named
                 raise UnstorableValue(named.operator, named.state, str(error)) from error
             sorter.add(batch, ranks, some.numbers)
+            parts = parts or some.parts
         if columns is None:
             return
-        meetings = Meetings(target.named, target.meta, target.rule)
+        meetings = Meetings(target.named, target.meta, target.rule, parts=parts)
         for batch, sorted_ranks, numbers in sorter.sorted():
             complete = meetings.add(columns.rows(batch), sorted_ranks, numbers)
             if complete is not None:

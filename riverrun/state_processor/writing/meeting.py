@@ -23,23 +23,23 @@ Merge: TypeAlias = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The rule for rows that have the same key and namespace."""
+    """The rule for rows that have the same key and namespace, and do not belong together."""
 
-    joined: bool = False
-    """They belong together: elements of one list, entries of one map."""
     merge: Merge | None = None
     """What makes one of two."""
     advice: str = "aggregate the data by key first"
-    """What to do where neither is so."""
+    """What to do where there is nothing that does so."""
 
 
 class Meetings:
     """Takes sorted rows and gives them with every key once; used once, from one thread."""
 
-    def __init__(self, named: Named, meta: StateMeta, rule: Meeting) -> None:
+    def __init__(self, named: Named, meta: StateMeta, rule: Meeting, *, parts: bool) -> None:
+        """``parts``: rows of one key belong together."""
         self._named = named
         self._meta = meta
         self._rule = rule
+        self._parts = parts
         self._rows: Rows = {}
         """Those of the last rank: more of them may come."""
         self._ranks: list[int] = []
@@ -112,12 +112,12 @@ class Meetings:
         kind = self._meta.kind
         if kind is StateKind.TIMERS:
             return selected(rows, [0])
-        if kind in MAPS and (self._rule.joined or numbers[0] == numbers[-1]):
+        if kind in MAPS and (self._parts or numbers[0] == numbers[-1]):
             self._check_map_keys(rows, numbers)
             return rows
         if len(numbers) == 1:
             return rows
-        if self._rule.joined:
+        if self._parts:
             return self._joined(rows)
         if self._rule.merge is None:
             raise self._duplicate(rows["key"][0], (numbers[0], numbers[-1]))
