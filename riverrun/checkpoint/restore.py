@@ -13,13 +13,13 @@ import msgspec
 from riverrun.checkpoint.metadata import CheckpointMetadata
 from riverrun.checkpoint.plan import channels_to
 from riverrun.checkpoint.restore_channels import assign_channels
+from riverrun.checkpoint.restore_checks import check_format, check_program
 from riverrun.checkpoint.saved_operators import RestoreRefused, SavedOperator, saved_operators
 from riverrun.core.ids import SubtaskId
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobGraph, JobVertex
 from riverrun.graph.key_groups import group_range
 from riverrun.protocol.snapshots import (
-    FORMAT_VERSION,
     KeyedSnapshot,
     OperatorRestore,
     OperatorStatePart,
@@ -47,9 +47,9 @@ def assign(
     Raises:
         RestoreRefused: the program cannot go on from the checkpoint.
     """
-    _check_format(metadata)
+    check_format(metadata)
     saved = saved_operators(metadata)
-    _check_all_claimed(metadata, saved, graph, allow_non_restored=allow_non_restored)
+    check_program(metadata, saved, graph, allow_non_restored=allow_non_restored)
     channels = assign_channels(metadata, graph, saved)
     restores = {
         SubtaskId(vertex.id, index): TaskRestore(
@@ -62,34 +62,6 @@ def assign(
         for index in range(vertex.parallelism)
     }
     return _with_finished(restores, graph, saved)
-
-
-def _check_format(metadata: CheckpointMetadata) -> None:
-    if not 1 <= metadata.format_version <= FORMAT_VERSION:
-        raise RestoreRefused(
-            f"checkpoint {metadata.checkpoint} of job {metadata.job_name!r}: has format "
-            f"{metadata.format_version}, written by riverrun {metadata.riverrun_version!r}; this "
-            f"riverrun reads formats 1 to {FORMAT_VERSION}: restore it with the version that wrote it, "
-            f"or a newer one"
-        )
-
-
-def _check_all_claimed(
-    metadata: CheckpointMetadata,
-    saved: Mapping[str, SavedOperator],
-    graph: JobGraph,
-    *,
-    allow_non_restored: bool,
-) -> None:
-    known = {operator.operator_id for vertex in graph.vertices for operator in vertex.operators}
-    orphans = [each for each in saved.values() if each.has_state and each.operator_id not in known]
-    if orphans and not allow_non_restored:
-        raise RestoreRefused(
-            f"checkpoint {metadata.checkpoint} of job {metadata.job_name!r}: holds state of "
-            f"{', '.join(each.describe() for each in orphans)}, which the program does not have; give "
-            f"the operator that shall take it over the same uid, or leave the state out with "
-            f"--allowNonRestoredState"
-        )
 
 
 def _operators(
@@ -147,7 +119,7 @@ def _broadcast(
     donor = saved.donor(index, parallelism)
     found = [part for subtask, part in parts if subtask == donor]
     goes_on = parallelism == saved.parallelism and index not in saved.finished
-    if found or goes_on or donor in saved.awaited:
+    if found or goes_on or donor in saved.behind:
         return found
     return [parts[index % len(parts)][1]]
 

@@ -16,7 +16,7 @@ begins anew at the sources, behind everything that was in flight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -39,6 +39,7 @@ from riverrun.graph.partitioning import (
     Shuffle,
 )
 from riverrun.protocol.snapshots import ChannelRestore, Share
+from riverrun.storage.blobs import Blob, InlineBlob
 
 
 class EdgeGone(RestoreRefused):
@@ -70,7 +71,10 @@ def assign_channels(
                 raise RestoreRefused(_in_flight(metadata, what))
             for consumer, share in move.takers(snapshot.subtask, channel.producer):
                 restore = ChannelRestore(
-                    move.edge, move.producer_for(consumer, channel.producer), channel.blob, share
+                    move.edge,
+                    move.producer_for(consumer, channel.producer),
+                    channel.blob,
+                    Share.DOUBTFUL if channel.doubtful else share,
                 )
                 assigned.setdefault(SubtaskId(move.target, consumer), []).append(restore)
     return {task: tuple(channels) for task, channels in assigned.items()}
@@ -107,13 +111,18 @@ class EdgeMove:
     now: Ends
     donors: tuple[int, ...] = ()
     """Of a broadcast: for each consumer now the one whose broadcast state it takes over."""
+    doubtful: frozenset[int] = frozenset()
+    """Of a broadcast: the consumers that get keys of subtasks which were not equally far."""
 
     def takers(self, consumer: int, producer: int) -> Iterable[tuple[int, Share]]:
         """The subtasks that take something of what was under way from ``producer`` to ``consumer``."""
         match self.partitioning:
             case Broadcast():
-                donors = enumerate(self.donors)
-                return [(each, Share.ALL) for each, donor in donors if donor == consumer]
+                takers = [each for each, donor in enumerate(self.donors) if donor == consumer]
+                return [
+                    (each, Share.DOUBTFUL if each in self.doubtful else Share.ALL)
+                    for each in takers
+                ]
             case Global():
                 return [(0, Share.ALL)]
             case Hash() | Custom():
@@ -192,6 +201,7 @@ def _move(
         raise RestoreRefused(_in_flight(metadata, f"{name}, {change}"))
     source, target = graph.vertex(VertexId(now.source)), graph.vertex(VertexId(now.target))
     receiver = saved[was.target]
+    donors = tuple(receiver.donor(each, target.parallelism) for each in range(target.parallelism))
     return EdgeMove(
         edge=now.edge,
         target=target.id,
@@ -199,10 +209,35 @@ def _move(
         partitioning=graph.edges[now.edge].partitioning,
         was=Ends(old_source.parallelism, old_target.parallelism, old_target.max_parallelism),
         now=Ends(source.parallelism, target.parallelism, target.max_parallelism),
-        donors=tuple(
-            receiver.donor(index, target.parallelism) for index in range(target.parallelism)
-        ),
+        donors=donors,
+        doubtful=frozenset(_doubtful(metadata, was, receiver, donors)),
     )
+
+
+def _doubtful(
+    metadata: CheckpointMetadata, was: EdgeInfo, receiver: SavedOperator, donors: Sequence[int]
+) -> Iterator[int]:
+    """The subtasks some of whose keys had seen other records of a broadcast than their donor had."""
+    if was.partitioning != "Broadcast" or len(donors) == receiver.parallelism:
+        return
+    # All get the same records up to the barrier: who has the same in flight has seen the same before.
+    left = {
+        snapshot.subtask: [
+            (channel.producer, _content(channel.blob))
+            for channel in snapshot.channels
+            if channel.edge == was.edge
+        ]
+        for snapshot in metadata.subtasks
+        if snapshot.vertex == was.target and not snapshot.finished
+    }
+    for index, donor in enumerate(donors):
+        owners = receiver.owners_before(index, len(donors))
+        if any(left[each] != left.get(donor) for each in owners if each in left):
+            yield index
+
+
+def _content(blob: Blob) -> bytes | str:
+    return blob.data if isinstance(blob, InlineBlob) else blob.digest
 
 
 def _in_flight(metadata: CheckpointMetadata, what: str) -> str:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from riverrun.checkpoint.metadata import CheckpointMetadata, OperatorInfo, VertexInfo
 from riverrun.core.errors import ProgramError
+from riverrun.graph.key_groups import group_range
 from riverrun.protocol.snapshots import (
     KeyedSnapshot,
     OperatorSnapshot,
@@ -37,8 +38,8 @@ class SavedOperator:
     max_parallelism: int
     finished: set[int] = field(default_factory=set)
     """The subtasks that had seen the end of their input."""
-    awaited: set[int] = field(default_factory=set)
-    """The subtasks to which elements were in flight."""
+    behind: dict[int, int] = field(default_factory=dict)
+    """By subtask how many bytes of broadcast records were in flight to it, if any."""
     keyed: list[KeyedSnapshot] = field(default_factory=list)
     """Of the subtasks in order."""
     lists: dict[ListState, list[tuple[int, OperatorStatePart]]] = field(default_factory=dict)
@@ -60,14 +61,25 @@ class SavedOperator:
         """The subtask from which the subtask ``index`` of ``parallelism`` takes over what all have alike.
 
         Its broadcast state and the broadcast records in flight to it belong together: another one may
-        have taken these in already. It has the key groups of ``index`` too, or the first of them.
+        have taken these in already. It is the one that is furthest behind of those that had key groups
+        of ``index``, so that nothing is missed for any of its keys.
         """
         if parallelism == self.parallelism and index not in self.finished:
             return index
         # A subtask that finished has left nothing behind, unless all did.
-        able = [each for each in range(self.parallelism) if each not in self.finished]
-        able = able or list(range(self.parallelism))
-        return able[index * len(able) // parallelism]
+        alive = [each for each in range(self.parallelism) if each not in self.finished]
+        owners = self.owners_before(index, parallelism)
+        able = [each for each in owners if each in alive] or alive or list(owners)
+        return max(able, key=lambda each: self.behind.get(each, 0))
+
+    def owners_before(self, index: int, parallelism: int) -> range:
+        """The subtasks that had the key groups that the subtask ``index`` of ``parallelism`` has."""
+        first, last = group_range(index, parallelism, self.max_parallelism)
+        owner = [
+            min(group * self.parallelism // self.max_parallelism, self.parallelism - 1)
+            for group in (first, max(first, last))
+        ]
+        return range(owner[0], owner[1] + 1)
 
     def add(self, subtask: int, snapshot: OperatorSnapshot) -> None:
         """Take in what one subtask saved."""
@@ -85,6 +97,7 @@ def saved_operators(metadata: CheckpointMetadata) -> Mapping[str, SavedOperator]
         RestoreRefused: a subtask's snapshot names a vertex or an operator that the checkpoint lacks.
     """
     vertices = {vertex.vertex: vertex for vertex in metadata.vertices}
+    broadcasts = {edge.edge for edge in metadata.edges if edge.partitioning == "Broadcast"}
     saved = {
         operator.operator_id: _empty(operator, vertex)
         for vertex in metadata.vertices
@@ -94,11 +107,12 @@ def saved_operators(metadata: CheckpointMetadata) -> Mapping[str, SavedOperator]
         vertex = vertices.get(subtask.vertex)
         if vertex is None:
             raise _inconsistent(metadata, f"a snapshot of vertex {subtask.vertex!r}")
+        behind = sum(each.blob.size for each in subtask.channels if each.edge in broadcasts)
         for operator in vertex.operators:
             if subtask.finished:
                 saved[operator.operator_id].finished.add(subtask.subtask)
-            if subtask.channels:
-                saved[operator.operator_id].awaited.add(subtask.subtask)
+            if behind:
+                saved[operator.operator_id].behind[subtask.subtask] = behind
         for snapshot in subtask.operators:
             if snapshot.operator_id not in saved:
                 raise _inconsistent(metadata, f"state of operator {snapshot.operator_id!r}")

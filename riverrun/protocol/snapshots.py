@@ -110,6 +110,8 @@ class ChannelSnapshot(msgspec.Struct, frozen=True):
     edge: int
     producer: int
     blob: Blob
+    doubtful: bool = False
+    """Whether they were restored as ``Share.DOUBTFUL`` and not taken in since."""
 
 
 class SubtaskSnapshot(msgspec.Struct, frozen=True):
@@ -142,6 +144,8 @@ class Share(Enum):
     """All, but ``OWN`` by its key if the stream was reinterpreted as keyed."""
     NONE_UNLESS_KEYED = "none unless keyed"
     """None, but ``OWN`` by its key if the stream was reinterpreted as keyed."""
+    DOUBTFUL = "doubtful"
+    """All: broadcast records that had been taken in for some of the subtask's keys and not for others."""
 
 
 class ChannelRestore(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from riverrun.graph.deployment import InEdge
@@ -59,6 +59,8 @@ class InputChannel:
     """Whether the last record was received."""
     ended: bool = False
     """Whether nothing at all follows."""
+    doubtful: bool = False
+    """Whether what comes from it may count for some keys already; never so for what frames bring."""
 
 
 class Inputs:
@@ -234,8 +236,14 @@ class Inputs:
     def restore(self, runs: Iterable[RestoredRun]) -> None:
         """Put what was in flight before everything that will come; what memory cannot hold goes to a file."""
         self._restored = Deferred(self._memory_bytes, self._open_spill)
-        for edge, producer, run in runs:
-            self._restored.append(self._channels[edge, producer].index, run)
+        doubtful: dict[int, int] = {}
+        for edge, producer, run, in_doubt in runs:
+            index = self._channels[edge, producer].index
+            if in_doubt and index not in doubtful:
+                doubtful[index] = len(self._by_index)
+                beside = replace(self._by_index[index], index=len(self._by_index), doubtful=True)
+                self._by_index.append(beside)
+            self._restored.append(doubtful[index] if in_doubt else index, run)
 
     def close(self) -> None:
         """Give spill files back."""
@@ -299,7 +307,7 @@ class ChannelLogs:
 
     def __init__(self) -> None:
         self._restored: list[tuple[InputChannel, list[bytes]]] = []
-        self._pieces: dict[tuple[int, int], list[bytes]] = {}
+        self._pieces: dict[int, tuple[InputChannel, list[bytes]]] = {}
         self.size = 0
 
     def add(self, channel: InputChannel, element: Waiting) -> None:
@@ -309,8 +317,8 @@ class ChannelLogs:
         for what they send next.
         """
         if not isinstance(element, _NOT_KEPT):
-            data = self._encoded(channel, element)
-            self._pieces.setdefault((channel.edge, channel.producer), []).append(data)
+            _, pieces = self._pieces.setdefault(channel.index, (channel, []))
+            pieces.append(self._encoded(channel, element))
 
     def add_restored(self, channel: InputChannel, element: Waiting) -> None:
         """Keep a run of those that the task itself started with; before ``add``, in their order."""
@@ -318,12 +326,10 @@ class ChannelLogs:
             self._restored.append((channel, []))
         self._restored[-1][1].append(self._encoded(channel, element))
 
-    def channels(self) -> list[tuple[int, int, bytes]]:
-        """(edge, producer, bytes) in the order in which they must be taken in."""
-        return [
-            *((each.edge, each.producer, b"".join(data)) for each, data in self._restored),
-            *((edge, producer, b"".join(data)) for (edge, producer), data in self._pieces.items()),
-        ]
+    def channels(self) -> list[tuple[InputChannel, bytes]]:
+        """Each channel that had something in flight, in the order in which it must be taken in."""
+        pieces = [*self._restored, *self._pieces.values()]
+        return [(channel, b"".join(data)) for channel, data in pieces]
 
     def _encoded(self, channel: InputChannel, element: Waiting) -> bytes:
         if isinstance(element, Records):

@@ -67,6 +67,8 @@ class OperatorStates:
         self._keyed: KeyedStateBackend | None = None
         self._operator: OperatorStateBackend | None = None
         self._system: dict[str, Callable[[], list[Any]]] = {}
+        self.doubtful = False
+        """Whether the records in hand may count for some of the keys already, see ``Share.DOUBTFUL``."""
 
     @property
     def name(self) -> str:

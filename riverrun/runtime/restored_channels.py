@@ -49,6 +49,8 @@ class RestoredRun(NamedTuple):
     edge: int
     producer: int
     run: EncodedRun
+    doubtful: bool = False
+    """Whether it may count for some keys of the subtask already, see ``Share.DOUBTFUL``."""
 
 
 def restored_runs(deployment: TaskDeployment, saved: SavedFiles) -> Iterator[RestoredRun]:
@@ -66,7 +68,8 @@ def restored_runs(deployment: TaskDeployment, saved: SavedFiles) -> Iterator[Res
         owns = _rule(channel.share, edge, deployment)
         if owns is not _nothing:
             for run in _runs(channel, edge, owns, deployment, saved):
-                yield RestoredRun(channel.edge, channel.producer, run)
+                doubtful = channel.share is Share.DOUBTFUL
+                yield RestoredRun(channel.edge, channel.producer, run, doubtful)
 
 
 def _runs(
@@ -115,7 +118,7 @@ def _own_records(run: EncodedRun, edge: InEdge, owns: Owns) -> EncodedRun | None
 
 def _rule(share: Share, edge: InEdge, deployment: TaskDeployment) -> Owns | None:
     """How to tell own records; ``None``: all are."""
-    if share is Share.ALL:
+    if share in (Share.ALL, Share.DOUBTFUL):
         return None
     match edge.partitioning:
         case Hash(key_selector):

@@ -38,8 +38,13 @@ class TaskSnapshot:
         try:
             operators = [frozen.write(files) for frozen in self.states]
             channels = tuple(
-                ChannelSnapshot(edge, producer, files.put(data, shared=False))
-                for edge, producer, data in self.logs.channels()
+                ChannelSnapshot(
+                    channel.edge,
+                    channel.producer,
+                    files.put(data, shared=False),
+                    doubtful=channel.doubtful,
+                )
+                for channel, data in self.logs.channels()
             )
         finally:
             self.discard()

@@ -334,6 +334,7 @@ class Task:
     def _handle(self, channel: InputChannel, element: Element) -> None:
         match element:
             case Records(values, timestamps):
+                self._chain.head.states.doubtful = channel.doubtful
                 self._accept[channel.input_index](values, timestamps)
             case Watermark(time):
                 self._progress(self._time.watermark(channel.index, time))

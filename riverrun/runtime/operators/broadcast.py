@@ -25,6 +25,22 @@ from riverrun.state.backend import NO_KEY, KeyedStateBackend
 from riverrun.state.operator_state import OperatorBroadcastState
 
 
+class DoubtfulBroadcast(ProgramError):  # noqa: N818
+    """A broadcast record would be applied to keys to some of which it was applied before the restart."""
+
+    def __init__(self, operator: str, state: str) -> None:
+        super().__init__(operator, state)
+        self.operator, self.state = operator, state
+
+    def __str__(self) -> str:
+        return (
+            f"operator {self.operator!r}: apply_to_keyed_state({self.state!r}) for a broadcast record that "
+            f"was in flight when the unaligned checkpoint was taken; with another parallelism a subtask "
+            f"has keys of several subtasks, only some of which had applied it; restore the checkpoint "
+            f"with the parallelism that it was taken with, or rescale from a savepoint"
+        )
+
+
 class _BaseContext:
     """Time and broadcast state; one object per operator and side, moved from record to record."""
 
@@ -66,14 +82,17 @@ class _KeyedWritingContext(_BaseContext, KeyedBroadcastProcessFunction.Context):
     """The same where the other side has keys, whose state can be gone through."""
 
     def __init__(
-        self, name: str, timers: KeyedTimers, states: dict[str, Any], backend: KeyedStateBackend
+        self, name: str, timers: KeyedTimers, states: dict[str, Any], own: OperatorStates
     ) -> None:
         super().__init__(name, timers, states)
-        self._backend = backend
+        self._backend = own.keyed
+        self._own = own
 
     def apply_to_keyed_state(
         self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
     ) -> None:
+        if self._own.doubtful:
+            raise DoubtfulBroadcast(self._name, state_descriptor.name)
         backend = self._backend
         state = backend.state(state_descriptor)
         # The function may remove the state of a key, so they are not looked for meanwhile.
@@ -157,7 +176,7 @@ class KeyedBroadcastProcessOperator(CallsTimers, BroadcastProcessOperator):
         backend, name = context.states.keyed, context.name
         timers = self._clocks = KeyedTimers(context.clock, backend, USER_TIMERS)
         reader = self._reader = _KeyedReadingContext(name, timers, views, backend)
-        self._writer = _KeyedWritingContext(name, timers, states, backend)
+        self._writer = _KeyedWritingContext(name, timers, states, context.states)
         self._calls = TimerCalls(timers, backend, self._on_timer, reader, context.side_output)
 
 

@@ -389,7 +389,58 @@ def test_broadcast_state_and_what_is_in_flight_come_from_one_subtask(
         assert donor not in finished
         assert had == (set() if donor in empty else {donor})
         assert len(restore.channels) == (2 if donor in empty else 1)
-        assert {each.share for each in restore.channels} == {Share.ALL}
+
+
+def rules_in_flight(graph: JobGraph, *records: bytes, doubtful: bool = False) -> CheckpointMetadata:
+    """Some of the broadcast is in flight to each subtask of ``b``."""
+    return in_flight(
+        graph,
+        (
+            SubtaskSnapshot(
+                "b",
+                index,
+                channels=(ChannelSnapshot(0, 0, InlineBlob(data), doubtful),) if data else (),
+            )
+            for index, data in enumerate(records)
+        ),
+    )
+
+
+def test_broadcast_records_are_doubtful_where_keys_meet_that_had_not_seen_the_same(
+    make_graph: MakeGraph,
+) -> None:
+    graph = make_graph({"a": 1, "b": 3}, "a>b:broadcast", max_parallelism=GROUPS)
+
+    found = restored(
+        rules_in_flight(graph, b"", b"two more", b"two more"),
+        make_graph({"a": 1, "b": 2}, "a>b:broadcast", max_parallelism=GROUPS),
+    )
+
+    # groups 0-5 were those of subtasks 0 and 1, groups 6-11 those of 1 and 2
+    assert [each.channels for each in found] == [
+        (ChannelRestore(0, 0, InlineBlob(b"two more"), Share.DOUBTFUL),),
+        (ChannelRestore(0, 0, InlineBlob(b"two more"), Share.ALL),),
+    ]
+
+
+def test_who_has_keys_of_one_subtask_only_is_not_in_doubt(make_graph: MakeGraph) -> None:
+    graph = make_graph({"a": 1, "b": 2}, "a>b:broadcast", max_parallelism=GROUPS)
+
+    found = restored(
+        rules_in_flight(graph, b"", b"one more"),
+        make_graph({"a": 1, "b": 4}, "a>b:broadcast", max_parallelism=GROUPS),
+    )
+
+    more = ChannelRestore(0, 0, InlineBlob(b"one more"), Share.ALL)
+    assert [each.channels for each in found] == [(), (), (more,), (more,)]
+
+
+def test_doubtful_records_that_are_still_in_flight_stay_so(make_graph: MakeGraph) -> None:
+    graph = make_graph({"a": 1, "b": 1}, "a>b:broadcast")
+
+    (found,) = restored(rules_in_flight(graph, b"some", doubtful=True), graph)
+
+    assert [each.share for each in found.channels] == [Share.DOUBTFUL]
 
 
 def test_the_broadcast_of_whoever_had_the_key_groups_is_taken_over(make_graph: MakeGraph) -> None:

@@ -121,7 +121,7 @@ SAVEPOINT = BarrierOptions(savepoint=SavepointOrder("/savepoints/savepoint-1-2")
 def logged(bench_snapshot: Any) -> list[Record]:
     return [
         record
-        for _, _, data in bench_snapshot.logs.channels()
+        for _, data in bench_snapshot.logs.channels()
         for element in split_encoded(data)
         if isinstance(element, EncodedRun)
         for record in pickle.loads(element.data)
