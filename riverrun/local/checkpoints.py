@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+from riverrun.checkpoint.completed import CompletedCheckpoint
 from riverrun.checkpoint.settings import CheckpointSettings
 from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.checkpoint.store import CheckpointStore
@@ -14,6 +15,7 @@ from riverrun.cluster.starting_point import StartingPoint, StartingPoints
 from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.executor import JobSubmission
+from riverrun.graph.job_graph import JobGraph
 from riverrun.local.store_ways import StoreWays
 from riverrun.local.surroundings import Surroundings
 from riverrun.local.ways import Way, WayKind
@@ -70,6 +72,11 @@ class JobCheckpoints:
         return self._shell.statistics()
 
     @property
+    def retained(self) -> tuple[CompletedCheckpoint, ...]:
+        """The checkpoints that the next attempt may start from, oldest first."""
+        return self._shell.retained
+
+    @property
     def stopped_with(self) -> str | None:
         """The savepoint that the job stopped with."""
         return self._shell.stopped_with
@@ -86,14 +93,35 @@ class JobCheckpoints:
         self._stale = True
         self._shell.look()
 
-    def prepare(self, then: Callable[[StartingPoint | Exception], None]) -> None:
-        """Find out what the next attempt starts from, when the store is done with all before that."""
+    def post(self, answer: Callable[[], None]) -> None:
+        """Call ``answer`` when what is on its way from the store has arrived."""
+        self._answers.put(answer)
+
+    def go_on_from(self, savepoint: str) -> None:
+        """Let attempts that have no checkpoint start from ``savepoint``."""
+        self._points.go_on_from(savepoint)
+
+    def replan(self, graph: JobGraph) -> None:
+        """The attempt that is about to begin runs another graph of the program."""
+        self._shell.replan(graph)
+
+    def discard_later(self, folder: str) -> None:
+        """Delete the folder of a savepoint that nobody needs."""
+        self._shell.discard_later(folder)
+
+    def prepare(
+        self, graphs: Sequence[JobGraph], then: Callable[[StartingPoint | Exception], None]
+    ) -> None:
+        """Find out what the next attempt starts from, when the store is done with all before that.
+
+        ``graphs`` are those of ``StartingPoints.next``.
+        """
         retained = self._shell.retained
 
         def look_up() -> None:
             found: StartingPoint | Exception
             try:
-                found = self._points.next(retained, self._doubtful)
+                found = self._points.next(retained, self._doubtful, graphs)
             except Exception as error:  # noqa: BLE001  (becomes the job's failure)
                 found = error
             self._answers.put(lambda: then(found))
@@ -141,8 +169,11 @@ class JobCheckpoints:
         self._shell.ended(reason)
 
     def end(self, status: JobStatus) -> None:
-        """The job is over: delete what must not stay, here and now."""
+        """The job is over: delete what must not stay."""
         self._shell.end(status, 0.0)
+
+    def close(self) -> None:
+        """Do here and now what the store still has to do."""
         self._work.close(0.0)
 
     def _answered(self, answer: StoreAnswered | Callable[[], None]) -> None:

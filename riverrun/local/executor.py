@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from riverrun.checkpoint.savepoint_store import dispose_savepoint
+from riverrun.cluster.job_master.rescales import RescaleWish
 from riverrun.cluster.savepoint_wishes import SavepointWish, savepoint_wish
 from riverrun.core import options
 from riverrun.core.clock import ManualClock, SystemClock
@@ -20,6 +21,7 @@ from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.executor import FailureRecord, JobSubmission
+from riverrun.graph.rescaling import Parallelism, RescaleFailed
 from riverrun.local.copies import ProgramCopies
 from riverrun.local.job import LocalJob
 from riverrun.local.surroundings import Client, Surroundings
@@ -42,6 +44,7 @@ class InProcessJob:
         self._orders: deque[Callable[[LocalJob], None]] = deque()
         self._wishes: list[Future[str]] = []
         self._stops: list[SavepointWish] = []
+        self._rescales: list[RescaleWish] = []
         self._woken = threading.Event()
         self._done = threading.Event()
         self._cancelled = False
@@ -130,6 +133,17 @@ class InProcessJob:
         config = self._submission.config
         return self._ask(savepoint_wish(self.job_id, config, target, stop=True, drain=drain))
 
+    def rescale(self, parallelism: Parallelism) -> Future[None]:
+        self._job.check_rescale(parallelism)
+        wish = RescaleWish(parallelism)
+        with self._lock:
+            if self._done.is_set():
+                raise RescaleFailed(self.name, f"it is {self._status.value}")
+            self._rescales.append(wish)
+            self._orders.append(lambda job: job.rescale(wish))
+            self._woken.set()
+        return wish.outcome
+
     def dispose_savepoint(self, location: str) -> None:
         dispose_savepoint(self._storage(location), location)
 
@@ -189,6 +203,10 @@ class InProcessJob:
                 for wish in self._wishes:
                     if not wish.done():
                         wish.set_exception(self._too_late())
+                for unheard in self._rescales:
+                    if not unheard.outcome.done():
+                        why = f"it is {self._status.value}"
+                        unheard.outcome.set_exception(RescaleFailed(self.name, why))
                 self._done.set()
             for stop in self._stops:
                 stop.settle(self.name, self._status)

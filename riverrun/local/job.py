@@ -19,9 +19,11 @@ from dataclasses import replace
 from typing import assert_never
 
 from riverrun.checkpoint.statistics import CheckpointingStatistics
+from riverrun.cluster.checkpoint_place import CheckpointPlace
 from riverrun.cluster.job_master import job_events as ev
 from riverrun.cluster.job_master import restart_strategy
 from riverrun.cluster.job_master.job_state import JobState
+from riverrun.cluster.job_master.rescales import RescalePoint, Rescales, RescaleWish
 from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
 from riverrun.core import options
@@ -30,6 +32,8 @@ from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.executor import FailureRecord, JobSubmission
+from riverrun.graph.job_graph import JobGraph
+from riverrun.graph.rescaling import Parallelism
 from riverrun.local.attempt import LocalAttempt
 from riverrun.local.checkpoints import JobCheckpoints
 from riverrun.local.copies import ProgramCopies
@@ -65,8 +69,14 @@ class LocalJob:
         self._place = place
         self._label = label
         strategy = restart_strategy.from_config(submission.config, place.rng)
-        self._state = JobState(submission.name, strategy)
+        self._state = JobState(submission.name, strategy, program.graph)
         self._checkpoints = JobCheckpoints(submission, place, label)
+        self._rescales = Rescales(
+            submission,
+            None if self._checkpoints.enabled else self._rescale_place,
+            None,
+            lambda point: self._checkpoints.post(lambda: self._rescale_through(point)),
+        )
         self._point: StartingPoint = self._checkpoints.first
         self._cut_off = False
         self.is_over = False
@@ -97,6 +107,11 @@ class LocalJob:
         return self._state.failures()
 
     @property
+    def graph(self) -> JobGraph:
+        """The program as the latest attempt runs it."""
+        return self._state.graph
+
+    @property
     def stopped_with(self) -> str | None:
         """The savepoint that the job stopped with, once that is complete."""
         return self._checkpoints.stopped_with
@@ -120,7 +135,20 @@ class LocalJob:
 
     def request_savepoint(self, wish: SavepointWish) -> None:
         """Take a savepoint now; ``wish.taken`` gets its location, or CheckpointFailed."""
+        if wish.order.stop and self._rescales.is_stopping:
+            self._rescales.refuse_stop(wish)
+            return
+        if wish.order.stop:
+            self._decide(ev.RescaleWithdrawn("the job is being stopped with a savepoint"))
         self._checkpoints.request_savepoint(wish)
+
+    def check_rescale(self, parallelism: Parallelism) -> None:
+        """Raise what refuses a rescale. On any thread."""
+        self._rescales.check(self._state.graph, self._state.next_graph, parallelism)
+
+    def rescale(self, wish: RescaleWish) -> None:
+        """Go on with other parallelisms; ``wish`` hears when all tasks run so, or RescaleFailed."""
+        self._decide(self._rescales.wanted(wish, self._state.next_graph))
 
     # what drives the job
 
@@ -255,6 +283,9 @@ class LocalJob:
 
     def _begin(self, number: Attempt) -> None:
         submission = self._submission
+        if self._state.graph is not self._program.graph:
+            self._program = ProgramCopies(self._state.graph)
+            self._checkpoints.replan(self._state.graph)
         layers = self._program.deploy(
             submission.job,
             submission.name,
@@ -278,6 +309,7 @@ class LocalJob:
             return
         self._decide(ev.AttemptMoved(JobStatus.RUNNING))
         self._checkpoints.running()
+        self._decide(ev.AttemptUp())
 
     def _broke(self, attempt: LocalAttempt | None, error: Exception, way: Way | None) -> None:
         if attempt is None or attempt is not self.attempt:
@@ -285,7 +317,9 @@ class LocalJob:
         self._fail(attempt, attempt.describe(error, way), stop=True)
 
     def _fail(self, attempt: LocalAttempt, failure: Failure, *, stop: bool) -> None:
-        failure = after_stop(failure, self._checkpoints.stopped_with)
+        stopped_with = self._checkpoints.stopped_with
+        if not self._rescales.is_own(stopped_with):
+            failure = after_stop(failure, stopped_with)
         self._decide(ev.CauseSettled(failure))
         self._decide(ev.AttemptMoved(JobStatus.FAILING))
         self._leave(attempt, failure.headline(), stop=stop)
@@ -321,7 +355,17 @@ class LocalJob:
         self._point = point
         for remark in point.remarks:
             self._decide(ev.Remarked(remark))
-        self._decide(ev.AttemptPrepared())
+        graph = self._state.graph if point.refused is not None else None
+        self._decide(ev.AttemptPrepared(graph, point.refused))
+
+    def _rescale_through(self, point: RescalePoint) -> None:
+        outcome = self._rescales.checkpointed(point, self._checkpoints, self._state.next_graph)
+        if self._rescales.savepoint is not None:
+            self._checkpoints.go_on_from(self._rescales.savepoint)
+        self._decide(outcome)
+
+    def _rescale_place(self) -> CheckpointPlace:
+        return CheckpointPlace(f"{self._place.checkpoint_dir}/rescale-{self._submission.job}")
 
     # decisions
 
@@ -332,22 +376,35 @@ class LocalJob:
     def _carry_out(self, decision: ev.JobDecision) -> None:
         match decision:
             case ev.CancelAttempt():
-                if self.attempt is not None:
-                    self._decide(ev.AttemptMoved(JobStatus.CANCELLING))
-                    self._leave(self.attempt, "the job was cancelled", stop=True)
-                    self._decide(ev.AttemptOver(JobStatus.CANCELED, None))
+                self._stop("the job was cancelled")
+            case ev.StopAttempt():
+                self._stop("the job is being rescaled")
             case ev.AwaitRoom():
                 self._decide(ev.RoomThere())
             case ev.PrepareAttempt():
-                self._checkpoints.prepare(self._prepared)
+                wanted, before = self._state.next_graph, self._state.graph
+                graphs = (wanted,) if wanted is before else (wanted, before)
+                self._checkpoints.prepare(graphs, self._prepared)
+            case ev.CheckpointForRescale(number):
+                self._rescales.take_checkpoint(number, self._checkpoints)
+            case ev.AnswerRescale():
+                self._rescales.answer(decision, self._state.graph, self._state.next_graph)
             case ev.StartAttempt(number):
                 self._begin(number)
             case ev.EndJob(status, failure):
                 self.failure = failure
                 self.is_over = True
                 self._checkpoints.end(status)
+                self._rescales.close(self._checkpoints)
+                self._checkpoints.close()
             case _:
                 assert_never(decision)
+
+    def _stop(self, reason: str) -> None:
+        if self.attempt is not None:
+            self._decide(ev.AttemptMoved(JobStatus.CANCELLING))
+            self._leave(self.attempt, reason, stop=True)
+            self._decide(ev.AttemptOver(JobStatus.CANCELED, None))
 
     def _find_ways(self) -> None:
         self.ways = [] if self.attempt is None else list(self.attempt.ways)

@@ -44,6 +44,8 @@ class SimulationReport:
     """How many savepoints were completed."""
     jobs: int = 0
     """How many jobs there were; more than runs if jobs were stopped and others went on."""
+    rescales: int = 0
+    """How often a running job was rescaled."""
 
 
 def simulate(
@@ -74,7 +76,7 @@ def simulate(
             be found that does so too, and its trace.
         ProgramError: the program cannot run, or fails by itself.
     """
-    runs = steps = attempts = checkpoints = savepoints = jobs = 0
+    runs = steps = attempts = checkpoints = savepoints = jobs = rescales = 0
     struck: Counter[FaultKind] = Counter()
     with _quietly(), Experiment(build, faults, variety, check, config) as experiment:
         for seed in seeds:
@@ -89,9 +91,12 @@ def simulate(
             checkpoints += outcome.checkpoints
             savepoints += outcome.savepoints
             jobs += outcome.jobs
+            rescales += outcome.rescales
             struck.update(fault.kind for fault in outcome.struck)
     faults_struck = {kind.value: struck[kind] for kind in FaultKind}
-    return SimulationReport(runs, steps, attempts, checkpoints, faults_struck, savepoints, jobs)
+    return SimulationReport(
+        runs, steps, attempts, checkpoints, faults_struck, savepoints, jobs, rescales
+    )
 
 
 def replay(

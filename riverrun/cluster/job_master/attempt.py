@@ -298,7 +298,9 @@ class JobAttempt:
                 window_bytes=self._job.window_bytes,
             )
         )
-        self._decide(ev.TaskRegistered(key, register.pid, register.host))
+        self._decide(ev.TaskRegistered(
+                key, Placement(register.host, register.pid, register.task_manager)
+            ))
 
     def _hear(self, member: _Member, message: Up) -> None:
         record = member.record

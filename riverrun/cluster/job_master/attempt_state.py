@@ -123,8 +123,8 @@ class AttemptState:
         match event:
             case ev.JobStarted():
                 self._start(now)
-            case ev.TaskRegistered(task, pid, host):
-                self.tasks[task].register(pid, host, _millis(now))
+            case ev.TaskRegistered(task, placement):
+                self.tasks[task].register(placement, _millis(now))
             case ev.TaskStatusReported(task, status):
                 self._report(self.tasks[task], status, now)
             case ev.TaskFailureReported(task, failure, origin):

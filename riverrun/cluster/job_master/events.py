@@ -21,8 +21,7 @@ class TaskRegistered:
     """A task that ``AttemptState.refusal`` had nothing against is connected."""
 
     task: TaskKey
-    pid: int
-    host: str
+    placement: Placement
 
 
 @dataclass(frozen=True, slots=True)

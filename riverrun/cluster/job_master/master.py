@@ -304,6 +304,8 @@ class JobMaster(ClientWishes):
         match note:
             case CheckpointWish(outcome):
                 checkpointing.request(outcome)
+            case SavepointWish(order) if order.stop and self._rescales.is_stopping:
+                self._rescales.refuse_stop(note)
             case SavepointWish(order):
                 if order.stop:
                     self._stops.append(note)

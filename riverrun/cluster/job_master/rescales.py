@@ -22,7 +22,7 @@ from riverrun.checkpoint.savepoint_store import new_savepoint_folder
 from riverrun.cluster.checkpoint_place import CheckpointPlace
 from riverrun.cluster.job_master import job_events as ev
 from riverrun.cluster.savepoint_wishes import SavepointWish
-from riverrun.core.errors import ExternalError
+from riverrun.core.errors import CheckpointFailed, ExternalError
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.layers import slots_needed
@@ -100,6 +100,8 @@ class Rescales:
         self._place: CheckpointPlace | None = None
         self._numbers = count(1)
         self._wishes: dict[int, Future[None]] = {}
+        self.is_stopping = False
+        """Whether the tasks are being stopped with a savepoint."""
         self.savepoint: str | None = None
         """The savepoint that the job, if it takes no checkpoints, was rescaled through last."""
 
@@ -158,6 +160,7 @@ class Rescales:
         else:
             folder = new_savepoint_folder(place.root, str(self._submission.job))
             wish = SavepointWish(SavepointOrder(folder, stop=True))
+            self.is_stopping = True
             self._await(number, wish.taken)
             checkpoints.request_savepoint(wish)
 
@@ -165,6 +168,7 @@ class Rescales:
         self, point: RescalePoint, checkpoints: Checkpoints, graph: JobGraph
     ) -> ev.RescaleCheckpointed:
         """What came of it, for the job's core; ``graph`` is to go on from it."""
+        self.is_stopping = False
         error = point.taken.exception()
         if error is not None:
             return ev.RescaleCheckpointed(point.number, str(error))
@@ -176,6 +180,11 @@ class Rescales:
             return ev.RescaleCheckpointed(point.number, None, final=True)
         why = _why_not_from(location, checkpoints.retained, graph)
         return ev.RescaleCheckpointed(point.number, why)
+
+    def refuse_stop(self, wish: SavepointWish) -> None:
+        """Answer somebody who wants to stop the job while it is being stopped for a rescale."""
+        why = "is being rescaled; ask again when it runs"
+        wish.taken.set_exception(CheckpointFailed(f"job {self._submission.name!r}: {why}"))
 
     def close(self, checkpoints: Checkpoints) -> None:
         """The job is over: remove what only rescales needed."""

@@ -10,7 +10,7 @@ from riverrun.core.errors import Failure
 from riverrun.core.ids import Millis, SubtaskId, VertexId
 from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
-from riverrun.graph.execution_graph import ExecutionGraph, Subtask
+from riverrun.graph.execution_graph import ExecutionGraph, Placement, Subtask
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,8 +44,6 @@ class TaskRecord:
         self.task = task
         self.index = subtask.id.index
         self.contact = Contact.AWAITED
-        self.pid: int | None = None
-        self.host: str | None = None
         self.said_goodbye = False
         """Whether its last words arrived, so that a closed connection is no surprise."""
         self._life = subtask
@@ -54,6 +52,11 @@ class TaskRecord:
     def status(self) -> TaskStatus:
         """Where the task stands."""
         return self._life.status
+
+    @property
+    def pid(self) -> int | None:
+        """The task's process, once it is there."""
+        return None if self._life.placement is None else self._life.placement.pid
 
     @property
     def is_over(self) -> bool:
@@ -66,16 +69,17 @@ class TaskRecord:
 
     def process(self) -> str:
         """The task's process in a message."""
-        return f"pid {self.pid} on {self.host}"
+        where = self._life.placement
+        return "a process that never came" if where is None else f"pid {where.pid} on {where.host}"
 
     def deploy(self, at: Millis) -> None:
         """The engine was told to run the task."""
         self._life.go(TaskStatus.SCHEDULED, at)
         self._life.go(TaskStatus.DEPLOYING, at)
 
-    def register(self, pid: int, host: str, at: Millis) -> None:
+    def register(self, placement: Placement, at: Millis) -> None:
         """The task's process is there."""
-        self.pid, self.host = pid, host
+        self._life.place(placement)
         self.contact = Contact.CONNECTED
         self._life.go(TaskStatus.INITIALIZING, at)
 

@@ -42,6 +42,7 @@ from riverrun.testing.faulty_storage import FaultyStorage, StorageOperation
 from riverrun.testing.simulation.faults import Extent, Fault, FaultKind, PendingFaults
 from riverrun.testing.simulation.leftovers import Leftovers
 from riverrun.testing.simulation.program import SimulatedProgram
+from riverrun.testing.simulation.rescales import RescaleWishes
 from riverrun.testing.simulation.savepoints import SavepointWishes
 from riverrun.testing.simulation.schedule import Schedule
 from riverrun.testing.simulation.trace import Trace
@@ -92,6 +93,8 @@ class Outcome:
     """How many of these were savepoints."""
     jobs: int = 1
     """How many jobs there were: each but the first goes on from the savepoint of the one before."""
+    rescales: int = 0
+    """How often a running job was rescaled."""
     problem: str | None = None
     """Why the run did not come to an end."""
     trace: tuple[str, ...] = ()
@@ -122,6 +125,7 @@ class Run:
         self._steps = self._messages = self._works = 0
         self._attempts = self._checkpoints = self._savepoints = 0
         self._wishes = SavepointWishes(schedule.savepoints)
+        self._rescales = RescaleWishes(schedule.rescales)
         self._jobs = 1
         self._storage = FaultyStorage(MemoryStorage(), self._storage_fault)
         self._values: list[Any] = []
@@ -173,6 +177,7 @@ class Run:
             checkpoints=self._checkpoints,
             savepoints=self._savepoints,
             jobs=self._jobs,
+            rescales=self._rescales.fulfilled,
             problem=problem,
             trace=() if self._trace is None else tuple(self._trace.lines),
         )
@@ -188,6 +193,8 @@ class Run:
         for wish in self._wishes.due(self._steps, str(self._job_id())):
             self._note(f"*** savepoint wanted, to stop: {wish.order.stop}")
             self._job.request_savepoint(wish)
+        for words in self._rescales.ask(self._steps, self._job):
+            self._note(words)
         if self._again or self._broken or self._leftovers:
             self._haunt()
         job = self._job

@@ -37,14 +37,23 @@ class Variety:
     """How many savepoints a run takes at most while the job goes on."""
     stops: int = 0
     """How often the job is stopped with a savepoint at most, from which another job goes on."""
+    rescales: int = 0
+    """How often the running job is rescaled at most, where the program leaves its parallelism open."""
+    rescaled_to: tuple[int, ...] = (1, 2, 3)
+    """To which parallelisms."""
 
     def __post_init__(self) -> None:
         for mode in self.modes:
             if mode not in MODES:
                 raise ValueError(f"variety: mode {mode!r}; expected some of {sorted(MODES)}")
-        for name, number in (("savepoints", self.savepoints), ("stops", self.stops)):
-            if number < 0:
-                raise ValueError(f"variety: {name} is {number}; expected 0 or more")
+        for name in ("savepoints", "stops", "rescales"):
+            if getattr(self, name) < 0:
+                found = getattr(self, name)
+                raise ValueError(f"variety: {name} is {found}; expected 0 or more")
+        if self.rescales and min(self.rescaled_to, default=0) < 1:
+            raise ValueError(
+                f"variety: rescaled_to is {self.rescaled_to!r}; expected some parallelisms, 1 or more"
+            )
 
 
 @dataclass(frozen=True, slots=True)
