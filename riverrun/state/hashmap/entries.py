@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from riverrun.serde.stable_hash import hash_keys
 from riverrun.state.hashmap.reader import gathered, identity
 from riverrun.state.hashmap.snapshot_file import RawSection
-from riverrun.state.hashmap.table import FrozenTable
-from riverrun.state.hashmap.timers import FrozenTimers
 from riverrun.state.interchange import StateBlock
+from riverrun.state.schema import StateSchema
 
 _STRETCH: Final = 8192
 _BLOCK: Final = 4096
@@ -21,7 +20,18 @@ _GROUPS: Final = 8
 """Key groups of sections that are decoded together: about as many as one of their blocks spans."""
 
 
-def table_blocks(frozen: FrozenTable | FrozenTimers, max_parallelism: int) -> Iterator[StateBlock]:
+class Stretched(Protocol):
+    """Frozen entries of one state."""
+
+    @property
+    def schema(self) -> StateSchema:
+        """Of the state."""
+
+    def stretches(self, size: int) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Addresses and stored values, at most ``size`` at a time."""
+
+
+def table_blocks(frozen: Stretched, max_parallelism: int) -> Iterator[StateBlock]:
     """The entries of a table; beside the table there are only references to them in memory."""
     meta = frozen.schema.meta
     keys: list[Any] = []

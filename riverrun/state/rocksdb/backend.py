@@ -138,8 +138,12 @@ class RocksDBBackend(KeyedStateBackend):
             self._uploads.restored(restore.base.parts)
 
     def freeze(self, checkpoint: int, *, savepoint: bool = False) -> FrozenRocksDB:
+        unwritten = []
         for table in self._tables.values():
-            table.flush()
+            if not savepoint:
+                table.flush()
+            elif (found := table.freeze()) is not None:
+                unwritten.append(found)
         near = [queue.freeze() for queue in self._timers.values()]
         folder = None
         if not self._store.is_empty:
@@ -162,6 +166,7 @@ class RocksDBBackend(KeyedStateBackend):
             states=self._catalog.metas(),
             facts=facts,
             uploads=self._uploads,
+            unwritten=unwritten,
             timers=near,
             unclaimed=[one for sections in self._near_timers.values() for one in sections],
         )

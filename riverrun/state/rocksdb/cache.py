@@ -9,12 +9,13 @@ left, one entry is measured, and all are taken to be like those measured lately.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
 from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
+from riverrun.state.rocksdb.cached import Cached, Unwritten
 from riverrun.state.rocksdb.memory import footprint
 from riverrun.state.rocksdb.rows import RowFormat
 from riverrun.state.rocksdb.store import Store
@@ -24,19 +25,6 @@ _LONGEST_WAIT: Final = 4096
 """Changes between two measurements at most."""
 _REMEMBERED: Final = 64
 """Measurements that the mean is over."""
-
-
-class Cached(dict[Any, Any]):
-    """A dict that loads what it does not have."""
-
-    __slots__ = ("load",)
-
-    def __init__(self, load: Callable[[Any], Any]) -> None:
-        super().__init__()
-        self.load = load
-
-    def __missing__(self, address: Any) -> Any:
-        return self.load(address)
 
 
 class CacheBudget:
@@ -167,6 +155,11 @@ class CachedTable:
             written, self.dirty = self.dirty, set()
             for address in written:
                 self.settled(address)
+
+    def freeze(self) -> Unwritten | None:
+        """What has no rows yet, as it is now; None when it was written instead, to be read from rows."""
+        self.flush()
+        return None
 
     def evict(self, count: int) -> None:
         """Write and drop the ``count`` oldest entries."""

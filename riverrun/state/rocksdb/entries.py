@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import groupby, islice
 from typing import Any, Final
 
@@ -14,11 +14,19 @@ _BLOCK: Final = 1000
 """Rows of a block at most."""
 
 
-def row_blocks(database: Database, rows: RowFormat, groups: range) -> Iterator[StateBlock]:
-    """The entries of a state that are in ``groups``; a large map comes in several blocks."""
+def row_blocks(
+    database: Database, rows: RowFormat, groups: range, hidden: Container[Any] = ()
+) -> Iterator[StateBlock]:
+    """The entries of a state that are in ``groups``; a large map comes in several blocks.
+
+    ``hidden``: addresses, of a state that is neither map nor list, whose rows do not count.
+    """
     meta = rows.schema.meta
     for group in groups:
-        for entries in _entries(database, rows, group):
+        for found in _entries(database, rows, group):
+            entries = [pair for pair in found if pair[0] not in hidden] if hidden else found
+            if not entries:
+                continue
             addresses = [address for address, _ in entries]
             keys, namespaces = addresses, None
             if meta.namespaced:

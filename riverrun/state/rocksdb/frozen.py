@@ -21,6 +21,7 @@ from riverrun.state.hashmap.frozen import file_of
 from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.hashmap.timers import FrozenTimers
 from riverrun.state.interchange import StateBlock
+from riverrun.state.rocksdb.cached import Unwritten
 from riverrun.state.rocksdb.catalog import NAME, SnapshotFacts
 from riverrun.state.rocksdb.database import Database
 from riverrun.state.rocksdb.entries import row_blocks
@@ -49,6 +50,8 @@ class FrozenRocksDB:
     states: tuple[StateMeta, ...]
     facts: SnapshotFacts
     uploads: Uploads
+    unwritten: Sequence[Unwritten]
+    """Of a savepoint: entries that have no rows, or other ones."""
     timers: Sequence[FrozenTimers]
     unclaimed: Sequence[RawSection]
     """Restored timers that were in memory and that nobody asked for."""
@@ -57,6 +60,7 @@ class FrozenRocksDB:
         """Every entry once, by state and in it by key group."""
         settings = self.settings
         near = self._near()
+        newer = {one.schema.meta.name: one.entries for one in self.unwritten}
         with self._opened() as database:
             for number, meta in zip(self.facts.numbers, self.states, strict=True):
                 found = [blocks for known, blocks in near if known == meta]
@@ -64,13 +68,16 @@ class FrozenRocksDB:
                 if database is not None:
                     schema, most = schema_from(meta), self.facts.max_parallelism
                     rows = RowFormat(schema, number, most, settings.operator)
-                    found.append(row_blocks(database, rows, groups_of(settings)))
+                    hidden = newer.get(meta.name, ())
+                    found.append(row_blocks(database, rows, groups_of(settings), hidden))
                 yield from merge(*found, key=_group_of)
         for _, blocks in near:
             yield from blocks
 
     def write(self, files: SnapshotFiles) -> KeyedSnapshot:
         """Upload the files that no completed checkpoint has."""
+        if self.unwritten:
+            raise ValueError("it was frozen for a savepoint; freeze for a checkpoint to have files")
         parts = (*self._parts(files), *self._timers(files))
         self.uploads.wrote(self.checkpoint, parts)
         self.discard()
@@ -85,18 +92,21 @@ class FrozenRocksDB:
         )
 
     def discard(self) -> None:
-        """Remove the links, and share no timers any more."""
-        for frozen in self.timers:
+        """Remove the links, and share no values and timers any more."""
+        for frozen in self._in_memory():
             frozen.thaw()
         if self.folder is not None:
             remove_folder(self.folder)
 
+    def _in_memory(self) -> list[Unwritten | FrozenTimers]:
+        return [*self.unwritten, *self.timers]
+
     def _near(self) -> list[tuple[StateMeta, Iterator[StateBlock]]]:
-        """The timers that were in memory."""
+        """The entries and timers that were in memory."""
         settings = self.settings
         asked = [
             (frozen.schema.meta, table_blocks(frozen, settings.max_parallelism))
-            for frozen in self.timers
+            for frozen in self._in_memory()
         ]
         waiting = [
             (section.meta, section_blocks([section], groups_of(settings), settings.operator))

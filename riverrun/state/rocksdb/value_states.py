@@ -11,6 +11,7 @@ from typing import Any
 
 from riverrun.api.state import AggregatingState, Aggregator, ReducingState, ValueState
 from riverrun.state.rocksdb.cache import CachedTable, Surroundings
+from riverrun.state.rocksdb.cached import Unwritten
 from riverrun.state.rocksdb.rows import RowFormat
 
 
@@ -40,6 +41,15 @@ class SingleTable(CachedTable):
     def settled(self, address: Any) -> None:
         if self.cache[address] is None:
             del self.cache[address]
+
+    def freeze(self) -> Unwritten | None:
+        if not self.dirty:
+            return None
+        cache, dirty = self.cache, self.dirty
+        # By ``get``, which copies nothing that another savepoint holds too.
+        all_of_it = len(dirty) == len(cache)
+        entries = dict(cache) if all_of_it else {address: cache.get(address) for address in dirty}
+        return Unwritten(self.format.schema, entries, cache)
 
     def is_bare(self, cached: Any) -> bool:
         return cached is None
