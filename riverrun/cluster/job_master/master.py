@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -53,7 +52,7 @@ from riverrun.cluster.starting_point import DAMAGED, StartingPoint
 from riverrun.core.clock import Clock, SystemClock
 from riverrun.core.errors import Failure, InternalError
 from riverrun.core.exception_facts import failure_of
-from riverrun.core.ids import Attempt, SubtaskId, VertexId
+from riverrun.core.ids import Attempt, SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.core.options import COLLECT_WINDOW_BYTES
 from riverrun.graph.execution_graph import ExecutionGraph
@@ -105,7 +104,6 @@ class JobMaster(ClientWishes):
         slots: Slots | None = None,
     ) -> None:
         self._place = place
-        self._slots = slots
         self._time = JobTime(clock or SystemClock())
         self._notes: Mailbox[_Note] = Mailbox()
         self._io = IoThread(f"riverrun-store-{submission.job}")
@@ -118,6 +116,7 @@ class JobMaster(ClientWishes):
                 submission, deploy, engines, place=place, storage=storage, slots=slots, io=self._io
             ),
             Rescales(submission, make_place if place is None else None, slots, self._notes.put),
+            slots,
         )
         window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
         self._delivery = ClientDelivery(
@@ -344,7 +343,7 @@ class JobMaster(ClientWishes):
                 self._checkpointing.running()
             self._decide(ev.AttemptUp())
             if self._slots is not None:
-                self._slots.up(self.execution.graph, self._rescale_vertices)
+                self._slots.up(self.execution.graph, self._follow)
 
     def _decide(self, event: ev.JobEvent) -> None:
         before = self._state.status
@@ -378,9 +377,6 @@ class JobMaster(ClientWishes):
                 self._rescales.answer(decision, self._state.graph, self._state.next_graph)
             case _:
                 assert_never(decision)
-
-    def _rescale_vertices(self, parallelism: Mapping[VertexId, int]) -> Future[None]:
-        return self.rescale({vertex.value: number for vertex, number in parallelism.items()})
 
     def _first_attempt(self) -> JobAttempt:
         """The first attempt, before there is another thread."""

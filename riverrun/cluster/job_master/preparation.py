@@ -15,6 +15,7 @@ from riverrun.cluster.engine import Engine
 from riverrun.cluster.io_thread import IoThread
 from riverrun.cluster.job_master.attempt import AttemptPlan
 from riverrun.cluster.job_master.job_events import PreparationFailed
+from riverrun.cluster.resources.requirements import Bounds
 from riverrun.cluster.starting_point import FirstStart, StartingPoint, StartingPoints
 from riverrun.core.errors import ExternalError
 from riverrun.core.exception_facts import failure_of
@@ -50,6 +51,15 @@ class Slots(Protocol):
 
     def reserve(self, graph: JobGraph) -> None:
         """Let the running job hold the slots that it will need as ``graph``; TooFewSlots."""
+
+    def limit(self, graph: JobGraph) -> None:
+        """Somebody wants the job to run as ``graph``: it does not grow beyond that by itself."""
+
+    def requirements(self) -> Mapping[VertexId, Bounds]:
+        """Between which parallelisms each vertex may run."""
+
+    def require(self, bounds: Mapping[VertexId, Bounds]) -> Mapping[VertexId, int]:
+        """Set them; the parallelisms to which somebody has to rescale the job, if any. RescaleRefused."""
 
     def up(
         self, graph: JobGraph, rescale: Callable[[Mapping[VertexId, int]], Future[None]]

@@ -117,8 +117,8 @@ class Rescales:
             savepoint is not None and place is not None and savepoint.startswith(f"{place.root}/")
         )
 
-    def check(self, now: JobGraph, then: JobGraph, parallelism: Parallelism) -> None:
-        """Raise what refuses a rescale, and reserve the slots that it needs. On any thread.
+    def check(self, now: JobGraph, then: JobGraph, parallelism: Parallelism) -> JobGraph:
+        """Raise what refuses a rescale, and reserve the slots that it needs; the graph. On any thread.
 
         Args:
             now: the graph of the latest attempt.
@@ -130,6 +130,7 @@ class Rescales:
         # Slots that will not be needed any more are in use until the job has stopped.
         if self._slots is not None and slots_needed(graph) > slots_needed(now):
             self._slots.reserve(graph)
+        return graph
 
     def wanted(self, wish: RescaleWish, graph: JobGraph) -> ev.RescaleWanted:
         """The wish, as the job's core takes it; ``graph`` is what the next attempt would have."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from riverrun.checkpoint.savepoint_store import dispose_savepoint
 from riverrun.cluster.job_master.job_state import JobState
-from riverrun.cluster.job_master.preparation import Preparation
+from riverrun.cluster.job_master.preparation import Preparation, Slots
 from riverrun.cluster.job_master.rescales import Rescales, RescaleWish
+from riverrun.cluster.resources.requirements import (
+    Bounds,
+    SchedulerMode,
+    first_requirements,
+    upper_ends,
+)
 from riverrun.cluster.savepoint_wishes import SavepointWish, savepoint_wish
 from riverrun.core.errors import CheckpointFailed
-from riverrun.core.ids import JobId
+from riverrun.core.ids import JobId, VertexId
 from riverrun.core.options import CHECKPOINT_INTERVAL
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.rescaling import Parallelism, RescaleFailed
@@ -45,6 +52,7 @@ class ClientWishes:
         state: its decision core, of which only the graphs are read.
         preparation: knows the stores.
         rescales: knows what refuses a rescale.
+        slots: those of the job; ``None``: there are always enough.
     """
 
     def __init__(
@@ -54,12 +62,14 @@ class ClientWishes:
         state: JobState,
         preparation: Preparation,
         rescales: Rescales,
+        slots: Slots | None,
     ) -> None:
         self._submission = submission
         self._mailbox = mailbox
         self._state = state
         self._preparation = preparation
         self._rescales = rescales
+        self._slots = slots
 
     @property
     def job_id(self) -> JobId:
@@ -92,7 +102,41 @@ class ClientWishes:
         dispose_savepoint(self._preparation.storage(location), location)
 
     def rescale(self, parallelism: Parallelism) -> Future[None]:
-        self._rescales.check(self._state.graph, self._state.next_graph, parallelism)
+        graph = self._rescales.check(self._state.graph, self._state.next_graph, parallelism)
+        if self._slots is not None:
+            self._slots.limit(graph)
+        return self._go_on_with(parallelism)
+
+    def requirements(self) -> Mapping[VertexId, Bounds]:
+        """Between which parallelisms each vertex may run."""
+        if self._slots is None:
+            return first_requirements(self._state.next_graph, SchedulerMode.DEFAULT)
+        return self._slots.requirements()
+
+    def require(self, bounds: Mapping[VertexId, Bounds]) -> None:
+        """Set them for all vertices, and return; the job follows.
+
+        An adaptive job goes up to the upper bounds as far as there are slots, any other one is rescaled
+        to them.
+
+        Raises:
+            RescaleRefused: the program cannot run so.
+            TooFewSlots: the cluster has no room for the upper bounds, and the job is not adaptive.
+            RescaleFailed: the job has ended.
+        """
+        wanted: Mapping[VertexId, int] = upper_ends(self._state.next_graph, bounds)
+        if self._slots is not None:
+            wanted = self._slots.require(bounds)
+        if wanted:
+            self._follow(wanted)
+
+    def _follow(self, parallelism: Mapping[VertexId, int]) -> Future[None]:
+        """Rescale the job because of its slots or of its requirements."""
+        named = {vertex.value: number for vertex, number in parallelism.items()}
+        self._rescales.check(self._state.graph, self._state.next_graph, named)
+        return self._go_on_with(named)
+
+    def _go_on_with(self, parallelism: Parallelism) -> Future[None]:
         wish = RescaleWish(parallelism)
         self._ask(wish)
         return wish.outcome

@@ -21,6 +21,7 @@ from riverrun.cluster.resources.requirements import (
     SchedulerMode,
     checked,
     first_requirements,
+    upper_ends,
 )
 from riverrun.cluster.resources.seeking import FixedNeed, Room, Seeker
 from riverrun.cluster.resources.slot_desk import Answer, Denied, Granted
@@ -149,12 +150,17 @@ class JobSlots:
         with self._lock:
             return dict(self._bounds)
 
-    def require(self, bounds: Mapping[VertexId, Bounds]) -> None:
+    def require(self, bounds: Mapping[VertexId, Bounds]) -> Mapping[VertexId, int]:
         """Set them, for all vertices; an adaptive job follows at once, as far as there are slots.
+
+        Returns:
+            The parallelisms to which somebody has to rescale a job that is not adaptive.
 
         Raises:
             RescaleRefused: the program cannot run so.
         """
+        if not self.mode.follows:
+            return upper_ends(self._graph, bounds)
         bounds = checked(self._graph, bounds)
         with self._lock:
             self._bounds, self._fitting = bounds, Fitting(self._graph, bounds)
@@ -162,6 +168,7 @@ class JobSlots:
             following = self._rescale is not None
         if following:
             self._manager.follow(self._job, self)
+        return {}
 
     def look(self, room: Room, now: float) -> float | None:
         """Follow; called by the manager."""

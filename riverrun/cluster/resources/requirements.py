@@ -80,6 +80,11 @@ def checked(graph: JobGraph, bounds: Mapping[VertexId, Bounds]) -> dict[VertexId
     return dict(bounds)
 
 
+def upper_ends(graph: JobGraph, bounds: Mapping[VertexId, Bounds]) -> dict[VertexId, int]:
+    """The parallelisms of a job that is not adaptive; RescaleRefused as in ``checked``."""
+    return {vertex: each.upper for vertex, each in checked(graph, bounds).items()}
+
+
 def _first(vertex: JobVertex, mode: SchedulerMode) -> Bounds:
     if mode is SchedulerMode.DEFAULT or vertex.forced_parallelism is not None:
         return Bounds(vertex.parallelism, vertex.parallelism)
