@@ -14,6 +14,7 @@ from riverrun.cli.commands.plan import plan
 from riverrun.cli.commands.run import run
 from riverrun.cli.commands.savepoint import savepoint
 from riverrun.cli.commands.spark_conf import spark_conf
+from riverrun.cli.commands.state import state
 from riverrun.cli.commands.version import version
 from riverrun.cli.script import FAILED, INTERRUPTED, show_error
 from riverrun.core.errors import RiverrunError
@@ -33,6 +34,7 @@ app.command(context_settings=_SCRIPT_LAST)(plan)
 app.command()(checkpoints)
 app.command()(savepoints)
 app.command()(savepoint)
+app.add_typer(state)
 app.command()(config)
 app.command()(demo)
 app.command("spark-conf")(spark_conf)

@@ -243,10 +243,10 @@ def _has_utf8(values: Sequence[str]) -> bool:
 
 def _adapted(cls: type) -> tuple[str, _Convert] | None:
     """The kind of column that values of ``cls`` have in another form."""
+    if issubclass(cls, enum.StrEnum | UUID):
+        return "str", str
     if issubclass(cls, enum.Enum):
         return "str", attrgetter("name")
-    if issubclass(cls, UUID):
-        return "str", str
     if issubclass(cls, np.generic):
         kinds = {np.integer: "int", np.floating: "float", np.bool_: "bool"}
         found = [kind for base, kind in kinds.items() if issubclass(cls, base)]

@@ -88,6 +88,7 @@ def _dict(value: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 _CONVERSIONS: Final[list[tuple[Any, Callable[[Any], Any]]]] = [
+    (enum.StrEnum, str),
     (enum.Enum, lambda value: value.name),
     (float, lambda value: float(value) if math.isfinite(value) else str(value)),
     (int, int),
