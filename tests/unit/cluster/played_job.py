@@ -256,6 +256,7 @@ class PlayedJob:
         handlers: Mapping[str, Callable[[int, Sequence[Any]], None]] | None = None,
         storage: Storage | None = None,
         timing: Timing = PROMPT,
+        slots: Any = None,
         **submitted: Any,
     ) -> None:
         self.started: queue.Queue[PlayedAttempt] = queue.Queue()
@@ -277,6 +278,7 @@ class PlayedJob:
             timing=timing,
             place=self.place,
             storage=storage,
+            slots=slots,
         )
 
     def _engine(self) -> PlayedAttempt:
