@@ -39,10 +39,11 @@ def write_list(
         for subtask, part in write_made(draft, how, layout, files).items():
             parts.setdefault(subtask, []).append(part)
         return parts
+    last = layout.parallelism - 1
     for subtask, part in draft.parts:
-        if part.items:
-            # The parallelism can have become less than it was.
-            place = subtask % layout.parallelism
+        # The parallelism can have become less than it was; broadcast state is the same in all.
+        if part.items and (subtask <= last or how is not Redistribution.BROADCAST):
+            place = min(subtask, last)
             owner = Owner(layout.name, layout.operator_id, place)
             kept = _kept(part, draft, owner, files, keep)
             parts.setdefault(place, []).append(kept)

@@ -103,7 +103,7 @@ class Sorter:
         self._runs.append(path)
 
     def _sorted_run(self) -> list[pa.RecordBatch]:
-        if not self._held:
+        if not self._rows:
             return []
         table = pa.Table.from_batches(self._held).combine_chunks()
         per_row = max(self._bytes // self._rows, 1)
