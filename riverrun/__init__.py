@@ -207,6 +207,9 @@ if TYPE_CHECKING:
     from riverrun.serde.row import Row, RowKind
     from riverrun.serde.type_info import TypeInformation
     from riverrun.serde.types import Types
+    from riverrun.state_processor.reader import SavepointReader
+    from riverrun.state_processor.reader_functions import KeyedStateReaderFunction
+    from riverrun.state_processor.savepoint import Savepoint
 
 __version__ = "0.1.0"
 
@@ -317,6 +320,7 @@ __all__ = [
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "KeyedStateReaderFunction",
     "KeyedStateStore",
     "KeyedStream",
     "ListState",
@@ -360,7 +364,9 @@ __all__ = [
     "RowKind",
     "RuntimeContext",
     "RuntimeExecutionMode",
+    "Savepoint",
     "SavepointFormatType",
+    "SavepointReader",
     "SessionWindowTimeGapExtractor",
     "Sink",
     "SinkFunction",

@@ -101,6 +101,9 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.serde.row": "Row RowKind",
         "riverrun.serde.type_info": "TypeInformation",
         "riverrun.serde.types": "Types",
+        "riverrun.state_processor.reader": "SavepointReader",
+        "riverrun.state_processor.reader_functions": "KeyedStateReaderFunction",
+        "riverrun.state_processor.savepoint": "Savepoint",
         "riverrun.api.windows": "CountWindow GlobalWindow TimeWindow Window",
         "riverrun.api.window_assigner": "MergingWindowAssigner WindowAssigner",
         "riverrun.api.window_functions": """
