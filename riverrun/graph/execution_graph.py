@@ -22,6 +22,16 @@ _FIRST: Final = Attempt(0)
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """Where an attempt runs."""
+
+    host: str
+    pid: int
+    task_manager: str | None = None
+    """Id of the executor; ``None`` when it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class PastAttempt:
     """An attempt that is over."""
 
@@ -29,6 +39,7 @@ class PastAttempt:
     status: TaskStatus
     timestamps: Mapping[TaskStatus, Millis]
     failure: Failure | None = None
+    placement: Placement | None = None
 
 
 class Subtask:
@@ -41,6 +52,7 @@ class Subtask:
         self._name: Final = f"{task_name} ({subtask_id.index})"
         self._history: deque[PastAttempt] = deque(maxlen=_PAST_ATTEMPTS)
         self._failure: Failure | None = None
+        self._placement: Placement | None = None
         self._begin(attempt, at)
 
     @property
@@ -62,6 +74,15 @@ class Subtask:
     def failure(self) -> Failure | None:
         """Why the current attempt failed, if it did and somebody knows."""
         return self._failure
+
+    @property
+    def placement(self) -> Placement | None:
+        """Where the current attempt runs; ``None`` before its process is there."""
+        return self._placement
+
+    def place(self, placement: Placement) -> None:
+        """The current attempt's process is there."""
+        self._placement = placement
 
     @property
     def history(self) -> tuple[PastAttempt, ...]:
@@ -91,7 +112,7 @@ class Subtask:
                 f"finished, cancelled or failed one"
             )
         self._history.append(
-            PastAttempt(self._attempt, self.status, self.timestamps, self._failure)
+            PastAttempt(self._attempt, self.status, self.timestamps, self._failure, self._placement)
         )
         self._begin(attempt, at)
 
@@ -105,6 +126,7 @@ class Subtask:
         )
         self._timestamps = {TaskStatus.CREATED: at}
         self._failure = None
+        self._placement = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     partition: int
     pid: int
     host: str
+    task_manager: str | None = None
+    """Id of the executor that runs the task; ``None`` when the task cannot tell."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, tag=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from riverrun.cluster.dispatcher.job_report import (
+from riverrun.cluster.job_report import (
     NOT_YET,
     AttemptReport,
     JobReport,

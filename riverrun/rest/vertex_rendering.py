@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from riverrun.checkpoint.statistics import StatsSummary
-from riverrun.cluster.dispatcher.job_report import (
+from riverrun.cluster.job_report import (
     AccumulatorReport,
     AttemptReport,
     JobReport,

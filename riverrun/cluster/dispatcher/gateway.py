@@ -12,7 +12,9 @@ from typing import Protocol
 
 import msgspec
 
-from riverrun.cluster.dispatcher.job_report import JobReport, JobSummary
+from riverrun.cluster.job_report import JobReport, JobSummary
+from riverrun.cluster.resources.requirements import Bounds
+from riverrun.cluster.resources.task_managers import TaskManager
 from riverrun.core.errors import ProgramError
 from riverrun.core.ids import JobId
 
@@ -23,29 +25,6 @@ class UnknownJob(ProgramError):  # noqa: N818
 
 class JobIsOver(ProgramError):  # noqa: N818
     """What was asked needs a job that runs, and it has ended."""
-
-
-class Bounds(msgspec.Struct, frozen=True):
-    """Between which parallelisms a vertex may run."""
-
-    lower: int
-    upper: int
-
-
-class TaskManagerReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An executor of the Spark application."""
-
-    id: str
-    host: str
-    port: int
-    slots: int
-    free_slots: int
-    cores: int
-    memory_max: int = 0
-    """Bytes that the executor's JVM may use."""
-    memory_used: int = 0
-    since: int = 0
-    """When it came, in milliseconds since the epoch."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +45,7 @@ class Dispatcher(Protocol):
     def facts(self) -> ClusterFacts:
         """About the JobManager."""
 
-    def task_managers(self) -> Sequence[TaskManagerReport]:
+    def task_managers(self) -> Sequence[TaskManager]:
         """The executors that are there now."""
 
     def jobs(self) -> Sequence[JobSummary]:

@@ -38,7 +38,7 @@ from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, JobId, SubtaskId
 from riverrun.core.lifecycle import JobStatus, TaskStatus
 from riverrun.graph.deployment import Deployment
-from riverrun.graph.execution_graph import ExecutionGraph
+from riverrun.graph.execution_graph import ExecutionGraph, Placement
 from riverrun.protocol.auth import new_secret
 from riverrun.protocol.control import (
     Accumulators,
@@ -181,6 +181,10 @@ class JobAttempt:
         """Task name and subtask -> process id, ``None`` before it registered; relays too. On any thread."""
         return {(task.task, task.index): task.pid for task in self._state.tasks}
 
+    def places(self) -> dict[SubtaskId, TaskKey]:
+        """Where in the engine each subtask of the job graph is."""
+        return {task.id: task.key for task in self._state.tasks if task.id is not None}
+
     def open(self) -> None:
         """Let the attempt's tasks connect; before ``run_engine``."""
         self._decide(ev.JobStarted())
@@ -298,9 +302,9 @@ class JobAttempt:
                 window_bytes=self._job.window_bytes,
             )
         )
-        self._decide(ev.TaskRegistered(
-                key, Placement(register.host, register.pid, register.task_manager)
-            ))
+        self._decide(
+            ev.TaskRegistered(key, Placement(register.host, register.pid, register.task_manager))
+        )
 
     def _hear(self, member: _Member, message: Up) -> None:
         record = member.record
@@ -317,7 +321,7 @@ class JobAttempt:
                 if outcome is TaskStatus.FINISHED:
                     self._pass_on(record, StatusChanged(outcome))
             case Metrics(values):
-                self.reports.keep_metrics(record.task, record.index, values)
+                self.reports.keep_metrics(record.key, record.task, record.index, values)
             case WatermarkReported(watermark):
                 self._alignment.reported(record.id, watermark)
             case Accumulators(payload):

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from riverrun.cluster.job_master.tasks import TaskKey
 from riverrun.core.errors import Failure
 from riverrun.core.lifecycle import TaskStatus
+from riverrun.graph.execution_graph import Placement
 from riverrun.protocol.control import FailureOrigin
 
 

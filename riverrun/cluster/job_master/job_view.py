@@ -17,6 +17,7 @@ class JobView:
         self._clock = clock
         self._lock = threading.Lock()
         self._status = JobStatus.INITIALIZING
+        self._times = {JobStatus.INITIALIZING: clock.now()}
         self._failure: Failure | None = None
         self._failures: tuple[FailureRecord, ...] = ()
         self._began: float | None = None
@@ -40,14 +41,14 @@ class JobView:
         with self._lock:
             self._failures = failures
             if not status.is_terminal_state():
-                self._status = status
+                self._go(status)
 
     def end(self, status: JobStatus, failure: Failure | None) -> None:
         """The job is over and everything is released."""
         self._ended = self._clock.monotonic()
         with self._lock:
             self._failure = failure
-            self._status = status
+            self._go(status)
         self._over.set()
 
     def wait(self, timeout: float | None) -> bool:
@@ -59,6 +60,11 @@ class JobView:
         with self._lock:
             return self._status
 
+    def times(self) -> dict[JobStatus, int]:
+        """When the job last came to each status that it has had."""
+        with self._lock:
+            return dict(self._times)
+
     def failure(self) -> Failure | None:
         """Why it failed, once it has."""
         with self._lock:
@@ -68,6 +74,11 @@ class JobView:
         """What went wrong so far, oldest first."""
         with self._lock:
             return self._failures
+
+    def _go(self, status: JobStatus) -> None:
+        if status is not self._status:
+            self._status = status
+            self._times[status] = self._clock.now()
 
     def runtime_ms(self) -> int:
         """From its start until its end, or until now."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
-from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.cluster.checkpoint_place import CheckpointPlace
 from riverrun.cluster.checkpoint_place import rescale_place as place_on_this_machine
 from riverrun.cluster.checkpointing import Checkpointing, StoreAnswered
@@ -44,8 +43,9 @@ from riverrun.cluster.job_master.preparation import (
 )
 from riverrun.cluster.job_master.rescales import RescalePoint, Rescales, RescaleWish
 from riverrun.cluster.job_master.restart_strategy import RestartStrategy
+from riverrun.cluster.job_master.seen import SeenJob
 from riverrun.cluster.job_master.timing import Timing
-from riverrun.cluster.job_master.wishes import CheckpointWish, ClientWishes, Wish, refuse
+from riverrun.cluster.job_master.wishes import CheckpointWish, Wish, refuse
 from riverrun.cluster.links import TaskServer
 from riverrun.cluster.savepoint_wishes import SavepointWish, after_stop
 from riverrun.cluster.starting_point import DAMAGED, StartingPoint
@@ -56,7 +56,7 @@ from riverrun.core.ids import Attempt, SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.core.options import COLLECT_WINDOW_BYTES
 from riverrun.graph.execution_graph import ExecutionGraph
-from riverrun.graph.executor import FailureRecord, JobSubmission
+from riverrun.graph.executor import JobSubmission
 from riverrun.storage.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ _STORE_PATIENCE_S: Final = 5.0
 _Note: TypeAlias = AttemptNote | ev.JobEvent | PreparedAttempt | Wish | StoreAnswered | RescalePoint
 
 
-class JobMaster(ClientWishes):
+class JobMaster(SeenJob):
     """A job over all its attempts: the ``RunningJob`` that the client sees.
 
     Args:
@@ -115,7 +115,13 @@ class JobMaster(ClientWishes):
             Preparation(
                 submission, deploy, engines, place=place, storage=storage, slots=slots, io=self._io
             ),
-            Rescales(submission, make_place if place is None else None, slots, self._notes.put),
+            Rescales(
+                submission,
+                make_place if place is None else None,
+                slots,
+                self._notes.put,
+                self._time.millis,
+            ),
             slots,
         )
         window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
@@ -136,27 +142,15 @@ class JobMaster(ClientWishes):
             time=self._time,
             post=self._notes.put,
         )
-        self._checkpointing: Checkpointing | None = None
         self._prepared: PreparedAttempt | None = None
         self._start = StartingPoint()
         self._is_up = False  # whether every task of the attempt has run
         self._doubtful: set[int] = set()
-        self._attempt: JobAttempt | None = None
         self._thread = threading.Thread(
             target=self._run, name=f"riverrun-job-master-{submission.job}", daemon=True
         )
         self._view = JobView(self._time.clock)
         self._stops: list[SavepointWish] = []  # they are answered at the job's end
-
-    @property
-    def execution(self) -> ExecutionGraph:
-        """The job's subtasks and their states; read it as a snapshot that may be a moment old."""
-        return self._resources.execution
-
-    def processes(self) -> Mapping[tuple[str, int], int | None]:
-        """The process of each subtask of the current attempt: task name and index -> process id."""
-        attempt = self._attempt
-        return {} if attempt is None else attempt.processes()
 
     def start(self) -> None:
         """Start the job and return; what refuses it is raised here, after everything is undone."""
@@ -175,9 +169,6 @@ class JobMaster(ClientWishes):
             self.cancel()
             raise
 
-    def status(self) -> JobStatus:
-        return self._view.status()
-
     def cancel(self) -> None:
         self._notes.put(ev.CancelRequested())
 
@@ -189,31 +180,6 @@ class JobMaster(ClientWishes):
         if self._thread.ident is not None and threading.current_thread() is not self._thread:
             self._thread.join()
         return self.status()
-
-    def waiting_for(self) -> str | None:
-        """What the next attempt waits for, if it waits for slots."""
-        return None if self._slots is None else self._slots.waiting_for()
-
-    def failure(self) -> Failure | None:
-        return self._view.failure()
-
-    def failures(self) -> Sequence[FailureRecord]:
-        return self._view.failures()
-
-    def net_runtime_ms(self) -> int:
-        return self._view.runtime_ms()
-
-    def metrics(self) -> Mapping[str, Mapping[str, float]]:
-        attempt = self._attempt
-        return {} if attempt is None else attempt.reports.metrics()
-
-    def accumulators(self) -> Mapping[str, Any]:
-        attempt = self._attempt
-        return {} if attempt is None else attempt.reports.accumulators()
-
-    def checkpoints(self) -> CheckpointingStatistics | None:
-        checkpointing = self._checkpointing
-        return None if checkpointing is None else checkpointing.statistics()
 
     # what the attempt says, on the job's thread
 

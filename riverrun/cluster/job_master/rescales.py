@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol
+from typing import Final, Protocol
+
+import msgspec
 
 from riverrun.checkpoint.completed import CompletedCheckpoint
 from riverrun.checkpoint.layout import folder_of
@@ -21,6 +24,7 @@ from riverrun.checkpoint.saved_operators import RestoreRefused
 from riverrun.checkpoint.savepoint_store import new_savepoint_folder
 from riverrun.cluster.checkpoint_place import CheckpointPlace
 from riverrun.cluster.job_master import job_events as ev
+from riverrun.cluster.job_report import RescaleReport
 from riverrun.cluster.savepoint_wishes import SavepointWish
 from riverrun.core.errors import CheckpointFailed, ExternalError
 from riverrun.graph.executor import JobSubmission
@@ -30,6 +34,8 @@ from riverrun.graph.rescaling import Parallelism, RescaleFailed, rescaled, wante
 from riverrun.protocol.barriers import SavepointOrder
 
 log = logging.getLogger(__name__)
+
+_REMEMBERED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,7 @@ class Rescales:
             it. ``None`` for a job that takes checkpoints.
         slots: the job's; ``None``: there are always enough.
         post: brings a RescalePoint to the job's thread; called on that thread.
+        now: the time, for the history.
     """
 
     def __init__(
@@ -91,6 +98,7 @@ class Rescales:
         place: Callable[[], CheckpointPlace] | None,
         slots: Reserves | None,
         post: Callable[[RescalePoint], None],
+        now: Callable[[], int] = lambda: 0,
     ) -> None:
         self._submission = submission
         self._make_place = place
@@ -100,6 +108,8 @@ class Rescales:
         self._place: CheckpointPlace | None = None
         self._numbers = count(1)
         self._wishes: dict[int, Future[None]] = {}
+        self._now = now
+        self._history: deque[RescaleReport] = deque(maxlen=_REMEMBERED)
         self.is_stopping = False
         """Whether the tasks are being stopped with a savepoint."""
         self.savepoint: str | None = None
@@ -136,7 +146,20 @@ class Rescales:
         """The wish, as the job's core takes it; ``graph`` is what the next attempt would have."""
         number = next(self._numbers)
         self._wishes[number] = wish.outcome
-        return ev.RescaleWanted(number, rescaled(graph, wanted(graph, wish.parallelism)))
+        after = rescaled(graph, wanted(graph, wish.parallelism))
+        self._history.append(
+            RescaleReport(
+                id=f"{number:032x}",
+                began=self._now(),
+                before=_parallelisms(graph),
+                after=_parallelisms(after),
+            )
+        )
+        return ev.RescaleWanted(number, after)
+
+    def history(self) -> tuple[RescaleReport, ...]:
+        """The rescales so far, oldest first; very old ones are forgotten. On any thread."""
+        return tuple(self._history)
 
     def answer(self, decision: ev.AnswerRescale, now: JobGraph, then: JobGraph) -> None:
         """Tell whoever has the wish, and give back slots that were reserved for it in vain."""
@@ -146,6 +169,7 @@ class Rescales:
             except ExternalError as e:
                 log.info("slots stay as they are job=%s reason=%s", self._submission.job, e)
         outcome = self._wishes.pop(decision.wish)
+        self._note_end(decision)
         if decision.reason is None:
             outcome.set_result(None)
         else:
@@ -195,6 +219,14 @@ class Rescales:
         elif place is not None:
             place.remove()
 
+    def _note_end(self, decision: ev.AnswerRescale) -> None:
+        name = f"{decision.wish:032x}"
+        for place, each in enumerate(self._history):
+            if each.id == name:
+                self._history[place] = msgspec.structs.replace(
+                    each, ended=self._now(), failure=decision.reason
+                )
+
     def _await(self, number: int, taken: Future[str]) -> None:
         taken.add_done_callback(lambda done: self._post(RescalePoint(number, done)))
 
@@ -205,6 +237,10 @@ class Rescales:
             if self._place is None:
                 self._place = self._make_place()
             return self._place
+
+
+def _parallelisms(graph: JobGraph) -> dict[str, int]:
+    return {vertex.id.value: vertex.parallelism for vertex in graph.vertices}
 
 
 def _why_not_from(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from riverrun.cluster.dispatcher.job_report import SubtaskReport
+from riverrun.cluster.job_report import SubtaskReport
 
 
 class IoMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):

@@ -17,7 +17,7 @@ from riverrun.checkpoint.statistics import (
     TaskStatistics,
 )
 from riverrun.checkpoint.statistics import StatsSummary as Summary
-from riverrun.cluster.dispatcher.job_report import JobReport
+from riverrun.cluster.job_report import JobReport
 from riverrun.core import options
 from riverrun.core.options import ExternalizedCheckpointRetention
 from riverrun.rest.bodies import checkpoints as bodies

@@ -30,7 +30,7 @@ def overview(rest: RestContext, call: Plain) -> ClusterOverview:
     return ClusterOverview(
         taskmanagers=len(managers),
         slots_total=sum(each.slots for each in managers),
-        slots_available=sum(each.free_slots for each in managers),
+        slots_available=sum(each.slots_free for each in managers),
         jobs_running=sum(count for status, count in states.items() if status not in _ENDED),
         jobs_finished=states[JobStatus.FINISHED],
         jobs_cancelled=states[JobStatus.CANCELED],

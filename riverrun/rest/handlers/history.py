@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from riverrun.cluster.dispatcher.job_report import FailureReport
+from riverrun.cluster.job_report import FailureReport
 from riverrun.core import options
 from riverrun.core.lifecycle import JobStatus
 from riverrun.rest.bodies.history import (

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from riverrun.cluster.dispatcher.job_report import NOT_YET, JobReport, SubtaskReport
+from riverrun.cluster.job_report import NOT_YET, JobReport, SubtaskReport
 from riverrun.core.ids import JobId
 from riverrun.rest.bodies.metrics import AggregatedMetrics, Metric, Metrics
 from riverrun.rest.context import RestContext

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from riverrun.cluster.dispatcher.gateway import Bounds
-from riverrun.cluster.dispatcher.job_report import NOT_YET, JobReport, RescaleReport
+from riverrun.cluster.job_report import NOT_YET, JobReport, RescaleReport
+from riverrun.cluster.resources.requirements import Bounds
 from riverrun.rest.bodies.history import (
     LatestRescales,
     ParallelismBounds,

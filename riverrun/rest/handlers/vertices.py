@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from riverrun.cluster.dispatcher.job_report import JobReport, VertexReport
+from riverrun.cluster.job_report import JobReport, VertexReport
 from riverrun.rest.bodies.vertices import (
     AttemptAccumulators,
     BackPressure,

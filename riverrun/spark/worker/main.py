@@ -46,6 +46,7 @@ from riverrun.spark.worker.control_client import (
 )
 from riverrun.spark.worker.dead_man import DeadManSwitch
 from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now, exit_within
+from riverrun.spark.worker.executor_id import executor_id
 from riverrun.spark.worker.ledger import TimeLedger
 from riverrun.spark.worker.mailbox import InputBroken, Mailbox
 from riverrun.spark.worker.relay_shell import RelayShell
@@ -135,6 +136,7 @@ class _Host:
             partition=self._partition,
             pid=os.getpid(),
             host=socket.gethostname(),
+            task_manager=executor_id(),
         )
         switch = DeadManSwitch()
         switch.press(_CONNECT_S + to_millis(options.HEARTBEAT_TIMEOUT.get(body.config)) / 1000.0)

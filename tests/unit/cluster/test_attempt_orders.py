@@ -16,7 +16,7 @@ from riverrun.cluster.job_master.timing import Timing
 from riverrun.core.errors import Failure
 from riverrun.core.ids import Millis, SubtaskId, VertexId
 from riverrun.core.lifecycle import JOB_MOVES, JobStatus, TaskStatus
-from riverrun.graph.execution_graph import Subtask
+from riverrun.graph.execution_graph import Placement, Subtask
 from riverrun.protocol.control import FailureOrigin
 
 KEYS = [TaskKey(0, 0), TaskKey(0, 1), TaskKey(1, 0)]
@@ -34,7 +34,7 @@ keys = st.sampled_from(KEYS)
 failures = st.sampled_from(FAILURES)
 facts = st.one_of(
     st.just(ev.JobStarted()),
-    st.builds(ev.TaskRegistered, keys, st.just(7), st.just("here")),
+    st.builds(ev.TaskRegistered, keys, st.just(Placement("here", 7))),
     st.builds(ev.TaskStatusReported, keys, st.sampled_from(TaskStatus)),
     st.builds(ev.TaskFailureReported, keys, failures, st.sampled_from(FailureOrigin)),
     st.builds(ev.TaskEndReported, keys, st.sampled_from(TaskStatus)),
@@ -80,7 +80,7 @@ def new_play(*, started: bool) -> Play:
     if started:
         play.step(ev.JobStarted(), 0)
         for key in KEYS:
-            play.step(ev.TaskRegistered(key, 7, "here"), 0)
+            play.step(ev.TaskRegistered(key, Placement("here", 7)), 0)
     return play
 
 

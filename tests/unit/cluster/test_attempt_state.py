@@ -21,7 +21,7 @@ from riverrun.cluster.job_master.timing import Timing
 from riverrun.core.errors import Failure
 from riverrun.core.ids import Millis, SubtaskId, VertexId
 from riverrun.core.lifecycle import JobStatus, TaskStatus
-from riverrun.graph.execution_graph import Subtask
+from riverrun.graph.execution_graph import Placement, Subtask
 from riverrun.protocol.control import FailureOrigin
 
 A, B = TaskKey(0, 0), TaskKey(1, 0)
@@ -52,7 +52,7 @@ def feed(state: AttemptState, *events: ev.Event, at: float = 0.0) -> list[Decisi
 
 
 def registered(*tasks: TaskKey) -> list[ev.Event]:
-    return [ev.TaskRegistered(task, 10 + n, "here") for n, task in enumerate(tasks)]
+    return [ev.TaskRegistered(task, Placement("here", 10 + n)) for n, task in enumerate(tasks)]
 
 
 def running() -> AttemptState:

@@ -15,12 +15,12 @@ import yaml
 from starlette.testclient import TestClient
 
 from riverrun.cluster.dispatcher.gateway import (
-    Bounds,
     ClusterFacts,
-    TaskManagerReport,
     UnknownJob,
 )
-from riverrun.cluster.dispatcher.job_report import JobReport, JobSummary
+from riverrun.cluster.job_report import JobReport, JobSummary
+from riverrun.cluster.resources.requirements import Bounds
+from riverrun.cluster.resources.task_managers import TaskManager
 from riverrun.core.ids import JobId
 from riverrun.rest.app import rest_app
 from riverrun.rest.context import RestContext
@@ -37,9 +37,7 @@ class RecordedDispatcher:
         self.reports: dict[str, JobReport] = {reports.JOB: reports.job()}
         self.asked: list[tuple[Any, ...]] = []
         self.outcome: Future[Any] = Future()
-        self.managers = [
-            TaskManagerReport(id="0", host="worker-1", port=7078, slots=4, free_slots=1, cores=2)
-        ]
+        self.managers = [TaskManager("0", "worker-1", 7078, cores=2, slots=4, slots_used=3)]
 
     def facts(self) -> ClusterFacts:
         config = {"parallelism.default": "2", "s3.secret-key": "******"}
@@ -47,7 +45,7 @@ class RecordedDispatcher:
             version="0.1", commit="abc", master="local[*]", config=config, started=reports.START
         )
 
-    def task_managers(self) -> Sequence[TaskManagerReport]:
+    def task_managers(self) -> Sequence[TaskManager]:
         return self.managers
 
     def jobs(self) -> Sequence[JobSummary]:

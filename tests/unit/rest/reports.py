@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from riverrun.cluster.dispatcher.job_report import (
+from riverrun.cluster.job_report import (
     AttemptReport,
     EdgeReport,
     FailureReport,

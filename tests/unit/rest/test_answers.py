@@ -16,7 +16,7 @@ from riverrun.checkpoint.statistics import (
     TaskStatistics,
     Totals,
 )
-from riverrun.cluster.dispatcher.job_report import AccumulatorReport, RescaleReport
+from riverrun.cluster.job_report import AccumulatorReport, RescaleReport
 from riverrun.protocol.snapshots import SnapshotTimes
 from riverrun.rest.routes import OFFERED
 from tests.unit.rest import reports

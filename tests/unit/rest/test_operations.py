@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from riverrun.cluster.dispatcher.gateway import Bounds
+from riverrun.cluster.resources.requirements import Bounds
 from riverrun.core.errors import CheckpointFailed
 from riverrun.rest.operations import Operations
 from riverrun.rest.problems import HttpProblem
