@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from riverrun.state_processor.comparison import Change, Verb
     from riverrun.state_processor.difference import StateDifference, differences
-    from riverrun.state_processor.export import export
+    from riverrun.state_processor.exporting import export
     from riverrun.state_processor.facts import OperatorFacts, SavepointFacts, StateFacts
     from riverrun.state_processor.kinds import TableKind
     from riverrun.state_processor.reader import SavepointReader, WindowState
@@ -48,7 +48,7 @@ _HOMES: Final[Mapping[str, str]] = {
     "Verb": "comparison",
     "WindowState": "reader",
     "differences": "difference",
-    "export": "export",
+    "export": "exporting",
 }
 
 

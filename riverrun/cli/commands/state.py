@@ -152,7 +152,7 @@ def export_state(  # noqa: PLR0913  (a command's options)
     """Write a state to a file: .parquet, .arrow, .csv or .jsonl."""
     from riverrun.cli.state_progress import progress_of  # noqa: PLC0415
     from riverrun.cli.state_tables import show_json  # noqa: PLC0415
-    from riverrun.state_processor.export import export  # noqa: PLC0415
+    from riverrun.state_processor.exporting import export  # noqa: PLC0415
 
     with _errors_shown():
         table = _read(path, define, config_file).state(operator, name)
