@@ -15,9 +15,9 @@ from riverrun.protocol.snapshots import (
     OperatorStatePart,
     StateMeta,
 )
-from riverrun.state.interchange import iterate
 from riverrun.state.parquet.snapshot import NAME as PARQUET
 from riverrun.state_processor.bootstrap import BootstrapTransformation
+from riverrun.state_processor.keyed_scan import KeyedScan
 from riverrun.state_processor.savepoint import Savepoint
 from riverrun.state_processor.writing.entries import Entries, EntrySource, Named, entries_of
 from riverrun.state_processor.writing.keyed_files import StateTarget
@@ -33,6 +33,8 @@ class KeptKeyed:
 
     meta: StateMeta
     savepoint: Savepoint
+    operator: str
+    """As the savepoint calls it."""
     snapshots: Sequence[KeyedSnapshot]
     """Of all subtasks; those of a savepoint have only this state."""
     parallelism: int
@@ -55,17 +57,9 @@ class KeptKeyed:
 
     def entries(self) -> Iterator[Entries]:
         """All entries."""
-        files = self.savepoint.files
-        groups = [range(each.first_group, each.last_group + 1) for each in self.snapshots]
-        return entries_of(
-            self.meta,
-            (
-                block
-                for snapshot, own in zip(self.snapshots, groups, strict=True)
-                for block in iterate(snapshot, files, own)
-                if block.meta.name == self.meta.name
-            ),
-        )
+        files, name = self.savepoint.files, self.meta.name
+        with KeyedScan(self.snapshots, files, name, self.operator) as scan:
+            yield from entries_of(self.meta, scan.blocks(range(self.max_parallelism)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,4 +186,4 @@ def _kept(savepoint: Savepoint, saved: SavedOperator, meta: StateMeta) -> KeptKe
             continue
         parts = tuple(part for part in snapshot.parts if part.name == meta.name)
         own.append(msgspec.structs.replace(snapshot, parts=parts))
-    return KeptKeyed(meta, savepoint, own, saved.parallelism, saved.max_parallelism)
+    return KeptKeyed(meta, savepoint, saved.name, own, saved.parallelism, saved.max_parallelism)
