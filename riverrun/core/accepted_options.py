@@ -144,10 +144,7 @@ _BY_PREFIX: Final = {
         web.refresh-interval web.ssl.enabled web.tmpdir
     """,
     "high-availability": """
-        type cluster-id storageDir jobmanager.port zookeeper.quorum zookeeper.path.root
-        zookeeper.path.jobgraphs zookeeper.path.running-registry use-old-ha-services
-        kubernetes.leader-election.lease-duration kubernetes.leader-election.renew-deadline
-        kubernetes.leader-election.retry-period
+        jobmanager.port zookeeper.path.jobgraphs zookeeper.path.running-registry use-old-ha-services
     """,
 }
 
