@@ -93,6 +93,24 @@ class Database:
         """The rows with ``prefix``, in order, from ``begin`` on."""
         return self._rows(self._iterator(), (prefix,), begin)
 
+    def scan_runs(self, prefix: bytes, size: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """The keys and values of the rows with ``prefix``, in order, at most ``size`` at a time."""
+        rows = self._iterator()
+        self._seek(rows, prefix)
+        key, value, step = rows.key, rows.value, rows.next
+        row_key = key()
+        while row_key is not None and row_key.startswith(prefix):
+            row_keys, row_values = [], []
+            for _ in range(size):
+                row_keys.append(row_key)
+                row_values.append(value())
+                step()
+                row_key = key()
+                if row_key is None or not row_key.startswith(prefix):
+                    break
+            yield row_keys, row_values
+        self._require_whole(rows)
+
     @_reporting
     def flush(self) -> None:
         """Make what was written a file."""

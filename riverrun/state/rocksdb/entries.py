@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, Final
 
 from riverrun.state.interchange import StateBlock
@@ -38,11 +38,12 @@ def row_blocks(
 
 def _entries(database: Database, rows: RowFormat, group: int) -> Iterator[list[tuple[Any, Any]]]:
     """Addresses with their stored values, in blocks; one with a part of a large map stands alone."""
-    scan = database.scan(state_prefix(group, rows.number))
+    prefix = state_prefix(group, rows.number)
     if not rows.is_list and not rows.is_map:
-        while found := list(islice(scan, _BLOCK)):
-            yield list(zip(*rows.singles(found), strict=True))
+        for row_keys, row_values in database.scan_runs(prefix, _BLOCK):
+            yield list(zip(*rows.singles(row_keys, row_values), strict=True))
         return
+    scan = database.scan(prefix)
     block: list[tuple[Any, Any]] = []
     for _, same in groupby(scan, key=lambda row: address_prefix(row[0])):
         pieces = (rows.row(*row) for row in same)

@@ -121,13 +121,12 @@ class Restore:
         addresses: Sequence[Any] = block.keys
         if block.namespaces is not None:
             addresses = list(zip(block.keys, block.namespaces, strict=True))
-        places = rows.places_in(block.group, addresses)
-        if rows.is_map or rows.is_list or rows.is_timers:
-            for place, stored in zip(places, block.values, strict=True):
-                _put(self._store, rows, place, stored)
+        if not rows.is_map and not rows.is_list:
+            self._store.put_all(*rows.single_rows(block.group, addresses, block.values))
             return
-        for place, row_value in zip(places, rows.values(places, block.values), strict=True):
-            self._store.put(place.prefix, row_value)
+        places = rows.places_in(block.group, addresses)
+        for place, stored in zip(places, block.values, strict=True):
+            _put(self._store, rows, place, stored)
 
     def _format(self, meta: StateMeta) -> RowFormat:
         """How rows of the state are written; that of the last block, mostly."""
@@ -140,12 +139,10 @@ class Restore:
 
 
 def _put(store: Store, rows: RowFormat, place: Place, stored: Any) -> None:
-    """Write the rows of one entry in the form of ``riverrun.state.interchange``."""
+    """Write the rows of one map or list in the form of ``riverrun.state.interchange``."""
     if rows.is_map:
         for map_key, value in stored.items():
             store.put(*rows.map_value(place, map_key, value))
-    elif rows.is_list:
+    else:
         row_key = rows.piece_row(place, store.new_piece())
         store.put(row_key, rows.list_value(place, stored))
-    else:
-        store.put(place.prefix, rows.value(place, stored))

@@ -37,6 +37,7 @@ from riverrun.serde.key_hash import key_group
 from riverrun.serde.pickled_runs import UnpicklableValue
 from riverrun.serde.stable_hash import hash_keys
 from riverrun.state.rocksdb.canonical import decode, encode, put_length, take_length
+from riverrun.state.rocksdb.plain_keys import keys_of, row_keys_of
 from riverrun.state.rocksdb.values import ValueCodec
 from riverrun.state.schema import MAPS, StateSchema
 from riverrun.state.serializers import UnstorableValue
@@ -50,6 +51,9 @@ _TIMER: Final = struct.Struct(">HHQI")
 _EARLIEST: Final = -(1 << 63)
 _KEY, _NAMESPACE, _MAP_KEY = 1, 2, 4
 _FLAGS: Final = [bytes((flags,)) for flags in range(8)]
+_flags: Final = operator.itemgetter(0)
+_TOGETHER: Final = 2048
+"""Rows that are made together."""
 _NO_NAMESPACE: Final = _LENGTH.pack(0)
 _NONE_NAMESPACE: Final = _LENGTH.pack(1) + encode(None)[0]
 
@@ -197,8 +201,14 @@ class RowFormat:
         """The row value of a stored value."""
         return _FLAGS[place.flags] + place.kept + self._payload(stored)
 
-    def values(self, places: Iterable[Place], stored: Sequence[Any]) -> Iterator[bytes]:
+    def _row_values(self, places: Iterable[Place], stored: Sequence[Any]) -> Iterator[bytes]:
         """The row values of many stored values."""
+        heads = (_FLAGS[place.flags] + place.kept for place in places)
+        return map(operator.add, heads, self._payloads(stored))
+
+    def _payloads(self, stored: Sequence[Any]) -> Sequence[bytes]:
+        if self.is_timers:
+            return [b""] * len(stored)
         values, times = stored, None
         if self._ttl:
             values = [value for value, _ in stored]
@@ -207,10 +217,7 @@ class RowFormat:
             payloads = self._values.encode_each(values)
         except (TypeMismatch, UnpicklableValue) as error:
             raise self._unstorable(error) from error
-        if times is not None:
-            payloads = list(map(operator.add, times, payloads))
-        heads = (_FLAGS[place.flags] + place.kept for place in places)
-        return map(operator.add, heads, payloads)
+        return payloads if times is None else list(map(operator.add, times, payloads))
 
     def map_value(self, place: Place, map_key: Any, stored: Any) -> tuple[bytes, bytes]:
         """The row key and row value of a map's entry."""
@@ -252,18 +259,18 @@ class RowFormat:
             return self._values.decode(payload)
         return self._values.decode(payload[_TIME.size :]), _TIME.unpack_from(payload)[0]
 
-    def singles(self, rows: Sequence[tuple[bytes, bytes]]) -> tuple[list[Any], Sequence[Any]]:
+    def singles(
+        self, row_keys: Sequence[bytes], row_values: Sequence[bytes]
+    ) -> tuple[list[Any], Sequence[Any]]:
         """Addresses and stored values of many rows of a state that is neither map nor list."""
-        addresses: list[Any] = []
-        payloads: list[bytes] = []
-        for row_key, row_value in rows:
-            if row_value[0] == 0 and not self._namespaced:  # as nearly all rows are
-                addresses.append(decode(row_key[_PLACE.size : -len(_NO_NAMESPACE)]))
-                payloads.append(row_value[1:])
-            else:
-                row = self.row(row_key, row_value)
-                addresses.append(row.address)
-                payloads.append(row.payload)
+        keys = None
+        if not self._namespaced and set(map(_flags, row_values)) == {0}:  # as nearly all rows are
+            keys = keys_of(row_keys)
+        if keys is not None:
+            addresses, payloads = keys, [row_value[1:] for row_value in row_values]
+        else:
+            rows = list(map(self.row, row_keys, row_values))
+            addresses, payloads = [row.address for row in rows], [row.payload for row in rows]
         if self.is_timers:
             return addresses, [True] * len(addresses)
         if not self._ttl:
@@ -271,6 +278,31 @@ class RowFormat:
         values = self._values.decode_each([payload[_TIME.size :] for payload in payloads])
         times = [_TIME.unpack_from(payload)[0] for payload in payloads]
         return addresses, list(zip(values, times, strict=True))
+
+    def single_rows(
+        self, group: int, addresses: Sequence[Any], stored: Sequence[Any]
+    ) -> tuple[list[bytes], Iterable[bytes]]:
+        """Row keys and row values of many entries of one key group; neither of maps nor of lists."""
+        if not self._namespaced:
+            row_keys = row_keys_of(group, self.number, addresses)
+            if row_keys is not None:
+                return row_keys, map(_FLAGS[0].__add__, self._payloads(stored))
+        places = self.places_in(group, addresses)
+        return [place.prefix for place in places], self._row_values(places, stored)
+
+    def groups_of(self, addresses: Sequence[Any]) -> Iterator[tuple[int, list[Any]]]:
+        """The addresses by their key groups, some thousand at most at a time."""
+        keys = [key for key, _ in addresses] if self._namespaced else list(addresses)
+        if not keys:
+            return
+        groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).astype(np.uint16)
+        order = np.argsort(groups, kind="stable")
+        ends = (np.flatnonzero(np.diff(groups[order])) + 1).tolist()
+        places = order.tolist()
+        for start, end in zip([0, *ends], [*ends, len(places)], strict=True):
+            group = int(groups[places[start]])
+            for first in range(start, end, _TOGETHER):
+                yield group, [addresses[at] for at in places[first : min(first + _TOGETHER, end)]]
 
     def elements_of(self, payload: bytes) -> list[Any]:
         """The elements of the payload of a list's piece."""

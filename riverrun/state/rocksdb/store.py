@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -72,6 +73,15 @@ class Store:
         batch.put(row_key, row_value)
         self._batched += len(row_key) + len(row_value)
         if self._batched > _BATCH_BYTES:
+            self.commit()
+
+    def put_all(self, row_keys: Sequence[bytes], row_values: Iterable[bytes]) -> None:
+        """Write rows, at the latest at the next ``commit``; not so many that memory would fill."""
+        batch = self._batch
+        if batch is None:
+            batch = self._batch = WriteBatch(raw_mode=True)
+        deque(map(batch.put, row_keys, row_values), maxlen=0)
+        if batch.size_in_bytes() > _BATCH_BYTES:
             self.commit()
 
     def delete(self, row_key: bytes) -> None:

@@ -27,15 +27,14 @@ class SingleTable(CachedTable):
         return None if row_value is None else self.format.stored(row_value)
 
     def write(self, addresses: Sequence[Any]) -> None:
-        cache, put = self.cache, self._store.put
+        cache, rows = self.cache, self.format
         there = [address for address in addresses if cache[address] is not None]
-        places = list(self.format.places(there))
-        row_values = self.format.values(places, [cache[address] for address in there])
-        for place, row_value in zip(places, row_values, strict=True):
-            put(place.prefix, row_value)
+        for group, found in rows.groups_of(there):
+            stored = [cache[address] for address in found]
+            self._store.put_all(*rows.single_rows(group, found, stored))
         if self.stored and len(there) < len(addresses):
             gone = [address for address in addresses if cache[address] is None]
-            for place in self.format.places(gone):
+            for place in rows.places(gone):
                 self._store.delete(place.prefix)
 
     def settled(self, address: Any) -> None:

@@ -27,6 +27,7 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from operator import itemgetter
 from types import NoneType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -73,6 +74,9 @@ __all__ = ["ValueCodec"]
 Convert: TypeAlias = Callable[[Any], Any]
 
 _PICKLE_MARK: Final = 0x80
+_ONE_VALUE: Final = 0x91
+"""What an array of one value begins with in MessagePack."""
+_first: Final = itemgetter(0)
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - wall time without a zone is what is meant
 _MICROSECOND: Final = timedelta(microseconds=1)
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -154,9 +158,11 @@ class ValueCodec:
 
     def decode_each(self, data: Sequence[bytes]) -> Sequence[Any]:
         """The values of ``encode_each``, or of ``encode`` for each of them."""
-        if self._plain is None or any(one[0] == _PICKLE_MARK for one in data):
+        if self._plain is None or set(map(_first, data)) != {_ONE_VALUE}:
             return list(map(self.decode, data))
-        return _up_each(self._plain, [_decode(one)[0] for one in data])
+        # All of them as one array: a call for each would cost more than the decoding.
+        found = _decode(b"\xdd%b%b" % (len(data).to_bytes(4, "big"), b"".join(data)))
+        return _up_each(self._plain, [value for (value,) in found])
 
     def _encode_checked(self, values: list[Any]) -> bytes:
         if self._plain is None:
