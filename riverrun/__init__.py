@@ -207,9 +207,21 @@ if TYPE_CHECKING:
     from riverrun.serde.row import Row, RowKind
     from riverrun.serde.type_info import TypeInformation
     from riverrun.serde.types import Types
+    from riverrun.state_processor.bootstrap import (
+        BootstrapTransformation,
+        OperatorTransformation,
+        bootstrap,
+    )
+    from riverrun.state_processor.bootstrap_functions import (
+        BroadcastStateBootstrapFunction,
+        KeyedStateBootstrapFunction,
+        StateBootstrapFunction,
+    )
     from riverrun.state_processor.reader import SavepointReader
     from riverrun.state_processor.reader_functions import KeyedStateReaderFunction
     from riverrun.state_processor.savepoint import Savepoint
+    from riverrun.state_processor.writer import SavepointWriter
+    from riverrun.state_processor.writing.entries import StateRow
 
 __version__ = "0.1.0"
 
@@ -231,10 +243,12 @@ __all__ = [
     "BatchFormat",
     "BatchFunction",
     "BatchGeneratorSource",
+    "BootstrapTransformation",
     "Boundedness",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastState",
+    "BroadcastStateBootstrapFunction",
     "BroadcastStream",
     "CallbackSink",
     "CheckpointConfig",
@@ -320,6 +334,7 @@ __all__ = [
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "KeyedStateBootstrapFunction",
     "KeyedStateReaderFunction",
     "KeyedStateStore",
     "KeyedStream",
@@ -338,6 +353,7 @@ __all__ = [
     "NotPicklable",
     "NumberSequenceSource",
     "OperatorStateStore",
+    "OperatorTransformation",
     "OutputTag",
     "Partitioner",
     "Polled",
@@ -367,6 +383,7 @@ __all__ = [
     "Savepoint",
     "SavepointFormatType",
     "SavepointReader",
+    "SavepointWriter",
     "SessionWindowTimeGapExtractor",
     "Sink",
     "SinkFunction",
@@ -382,7 +399,9 @@ __all__ = [
     "SourceStatus",
     "State",
     "StateBackend",
+    "StateBootstrapFunction",
     "StateDescriptor",
+    "StateRow",
     "StateTtlConfig",
     "StreamExecutionEnvironment",
     "TaggedUnion",
@@ -411,6 +430,7 @@ __all__ = [
     "WindowAssigner",
     "WindowFunction",
     "WindowedStream",
+    "bootstrap",
     "col",
 ]
 

@@ -101,9 +101,17 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.serde.row": "Row RowKind",
         "riverrun.serde.type_info": "TypeInformation",
         "riverrun.serde.types": "Types",
+        "riverrun.state_processor.bootstrap": """
+            BootstrapTransformation OperatorTransformation bootstrap
+        """,
+        "riverrun.state_processor.bootstrap_functions": """
+            BroadcastStateBootstrapFunction KeyedStateBootstrapFunction StateBootstrapFunction
+        """,
         "riverrun.state_processor.reader": "SavepointReader",
         "riverrun.state_processor.reader_functions": "KeyedStateReaderFunction",
         "riverrun.state_processor.savepoint": "Savepoint",
+        "riverrun.state_processor.writer": "SavepointWriter",
+        "riverrun.state_processor.writing.entries": "StateRow",
         "riverrun.api.windows": "CountWindow GlobalWindow TimeWindow Window",
         "riverrun.api.window_assigner": "MergingWindowAssigner WindowAssigner",
         "riverrun.api.window_functions": """

@@ -14,7 +14,13 @@ from riverrun.state_processor.bootstrap_functions import (
     StateBootstrapFunction,
 )
 
-__all__ = ["BootstrapTransformation", "KeyedOperatorData", "OperatorData", "bootstrap"]
+__all__ = [
+    "BootstrapTransformation",
+    "KeyedOperatorData",
+    "OperatorData",
+    "OperatorTransformation",
+    "bootstrap",
+]
 
 Selector: TypeAlias = KeySelector | Callable[[Any], Any]
 AnyBootstrapFunction: TypeAlias = (
@@ -81,3 +87,12 @@ def bootstrap(data: Any) -> OperatorData:
     Tables are Arrow's tables and readers, and the DataFrames of pandas, polars and Spark.
     """
     return OperatorData(data)
+
+
+class OperatorTransformation:
+    """Where Flink's programs begin: ``OperatorTransformation.bootstrap_with(data)`` is ``bootstrap(data)``."""
+
+    @staticmethod
+    def bootstrap_with(data: Any) -> OperatorData:
+        """Begin with data, as ``bootstrap`` does."""
+        return bootstrap(data)
