@@ -79,7 +79,7 @@ class JobDispatcher:
         self._slow = ThreadPoolExecutor(_SLOW_WORK, thread_name_prefix="riverrun-dispatcher")
 
     def add(self, job: ReportedJob) -> None:
-        """Take in a job that was started; its last report goes to the history when it ends."""
+        """Take in a job, in the place of one with the same id; its last report becomes history."""
         with self._lock:
             self._running[job.job_id] = _Running(job)
         threading.Thread(
@@ -174,11 +174,15 @@ class JobDispatcher:
 
     def _watch(self, job: ReportedJob) -> None:
         status = job.wait()
+        running = self._find(job.job_id)
+        if running is None or running.job is not job:
+            return  # another object stands for the job now
         if status is not JobStatus.SUSPENDED:
             # Another JobManager goes on with a suspended job: it is not history yet.
             self._history.add(job.report())
         with self._lock:
-            self._running.pop(job.job_id, None)
+            if self._running.get(job.job_id) is running:
+                del self._running[job.job_id]
         log.info("job ended job=%s status=%s", job.job_id, status.value)
 
 

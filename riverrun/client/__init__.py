@@ -1,0 +1,1 @@
+"""A JobManager seen from another process: its REST interface as Python objects."""

@@ -1,0 +1,157 @@
+"""A job that was accepted and does not run yet: it waits for slots, or is being prepared."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, NoReturn
+
+from riverrun.cluster.dispatcher.gateway import JobIsOver
+from riverrun.cluster.job_report import FailureReport, JobReport
+from riverrun.core.clock import Clock, SystemClock
+from riverrun.core.errors import CheckpointFailed, Failure
+from riverrun.core.exception_facts import failure_of
+from riverrun.core.ids import JobId
+from riverrun.core.lifecycle import JobStatus
+from riverrun.core.secrets import masked_settings
+from riverrun.graph.executor import FailureRecord, JobSubmission
+
+
+class InitializingJob:
+    """Stands for a job until its JobMaster does.
+
+    Args:
+        submission: the job.
+        waiting_for: what it waits for, in words.
+        give_up: called when it is cancelled before it runs.
+        clock: for timestamps.
+    """
+
+    def __init__(
+        self,
+        submission: JobSubmission,
+        waiting_for: Callable[[], str | None] = lambda: None,
+        give_up: Callable[[], None] = lambda: None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._submission = submission
+        self._waiting_for = waiting_for
+        self._give_up = give_up
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._times = {JobStatus.INITIALIZING: self._clock.now()}
+        self._status = JobStatus.INITIALIZING
+        self._failure: Failure | None = None
+        self._over = threading.Event()
+        self.is_cancelled = False
+        """Whether it is not wanted any more."""
+
+    @property
+    def job_id(self) -> JobId:
+        return self._submission.job
+
+    @property
+    def name(self) -> str:
+        return self._submission.name
+
+    def status(self) -> JobStatus:
+        return self._status
+
+    def failure(self) -> Failure | None:
+        return self._failure
+
+    def wait(self, timeout: float | None = None) -> JobStatus:
+        """Wait until it will not run."""
+        if not self._over.wait(timeout):
+            raise TimeoutError(f"job {self.name!r} is {self._status.value} after {timeout} s")
+        return self._status
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+        self._give_up()
+
+    def started(self) -> None:
+        """Its JobMaster stands for it now."""
+        self._over.set()
+
+    def refused(self, error: BaseException) -> None:
+        """It will not run."""
+        with self._lock:
+            cancelled = self.is_cancelled
+            self._status = JobStatus.CANCELED if cancelled else JobStatus.FAILED
+            self._failure = None if cancelled else failure_of(error)
+            self._times[self._status] = self._clock.now()
+        self._over.set()
+
+    def report(self) -> JobReport:
+        with self._lock:
+            status, failure, times = self._status, self._failure, dict(self._times)
+        shown = None if failure is None else _shown(failure, times[status])
+        return JobReport(
+            id=str(self.job_id),
+            name=self.name,
+            status=status.value,
+            timestamps={each.value: times.get(each, 0) for each in JobStatus},
+            start=times[JobStatus.INITIALIZING],
+            end=times[status] if status.is_terminal_state() else -1,
+            made=self._clock.now(),
+            config=masked_settings(self._submission.config),
+            failures=() if shown is None else (shown,),
+            failure=shown,
+            status_text=self._waiting_for(),
+        )
+
+    def net_runtime_ms(self) -> int:
+        return 0
+
+    def failures(self) -> Sequence[FailureRecord]:
+        return ()
+
+    def checkpoints(self) -> None:
+        return None
+
+    def dispose_savepoint(self, location: str) -> NoReturn:
+        raise JobIsOver(f"{self._not_yet()} (savepoint {location!r})")
+
+    def metrics(self) -> Mapping[str, Mapping[str, float]]:
+        return {}
+
+    def accumulators(self) -> Mapping[str, Any]:
+        return {}
+
+    def trigger_checkpoint(self, timeout: float | None = None) -> str:
+        del timeout
+        raise CheckpointFailed(self._not_yet())
+
+    def trigger_savepoint(self, target: str | None = None) -> Future[str]:
+        del target
+        raise CheckpointFailed(self._not_yet())
+
+    def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
+        del target, drain
+        raise CheckpointFailed(self._not_yet())
+
+    def rescale(self, parallelism: Any) -> NoReturn:
+        del parallelism
+        raise JobIsOver(self._not_yet())
+
+    def requirements(self) -> NoReturn:
+        raise JobIsOver(self._not_yet())
+
+    def require(self, bounds: Any) -> NoReturn:
+        del bounds
+        raise JobIsOver(self._not_yet())
+
+    def _not_yet(self) -> str:
+        return f"job {self.name!r} ({self.job_id}): does not run yet; ask again when it is RUNNING"
+
+
+def _shown(failure: Failure, at: int) -> FailureReport:
+    return FailureReport(
+        at=at,
+        type_name=failure.type_name,
+        message=failure.message,
+        traceback=failure.traceback,
+        hint=failure.hint,
+    )

@@ -1,0 +1,160 @@
+"""One JobManager: the process that drives Spark and everything that runs on it.
+
+It never runs the user's functions: those are in workers, and a program's ``main`` is in the client, or,
+for an uploaded program, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import riverrun
+from riverrun.cluster.dispatcher.dispatcher import JobDispatcher
+from riverrun.cluster.dispatcher.gateway import ClusterFacts
+from riverrun.cluster.dispatcher.history import JobHistory
+from riverrun.cluster.dispatcher.initializing import InitializingJob
+from riverrun.cluster.job_master.master import JobMaster
+from riverrun.core import cluster_options, options
+from riverrun.core.clock import SystemClock
+from riverrun.core.ids import JobId
+from riverrun.core.secrets import masked_settings
+from riverrun.graph.executor import JobSubmission
+from riverrun.rest.app import rest_app
+from riverrun.rest.context import RestContext
+from riverrun.rest.routes import ROUTES
+from riverrun.rest.server import RestServer, ServerSettings
+from riverrun.spark.driver.executor import SparkExecutor
+from riverrun.storage.open import absolute_location, open_storage
+
+log = logging.getLogger(__name__)
+
+
+class JobManager:
+    """Runs jobs on one Spark application, and answers for them.
+
+    Args:
+        executor: of the application; closed with the JobManager.
+        config: the JobManager's settings.
+    """
+
+    def __init__(self, executor: SparkExecutor, config: Mapping[str, str]) -> None:
+        self._executor = executor
+        self._config = config
+        self._clock = SystemClock()
+        self.dispatcher = JobDispatcher(
+            ClusterFacts(
+                version=riverrun.__version__,
+                commit="",
+                master=options.MASTER.get(config),
+                config=masked_settings(config),
+                started=self._clock.now(),
+            ),
+            executor.resources.task_managers,
+            _history(config, self._clock),
+            config,
+            self._clock,
+        )
+        self._server: RestServer | None = None
+
+    @staticmethod
+    def create(config: Mapping[str, str], session: Any = None) -> JobManager:
+        """A JobManager on the user's ``session``, or on an application of its own."""
+        master = options.MASTER.get(config)
+        executor = SparkExecutor.create(master=master, config=config, session=session)
+        return JobManager(executor, config)
+
+    @property
+    def url(self) -> str | None:
+        """Where its REST interface is; ``None`` when it does not serve."""
+        return None if self._server is None else self._server.url
+
+    def serve(self) -> str:
+        """Begin to answer REST requests; gives the address.
+
+        Raises:
+            ConfigError: the settings would let anybody in.
+            ExternalError: no port is free.
+        """
+        if self._server is None:
+            app = rest_app(RestContext(self.dispatcher), ROUTES)
+            server = RestServer(app, ServerSettings.from_config(self._config))
+            server.start()
+            self._server = server
+        return self._server.url
+
+    def submit(self, submission: JobSubmission) -> JobMaster:
+        """Run a job; returns when it is started. Raises what refuses it, and it is history then."""
+        waiting = self._announce(submission)
+        return self._start(submission, waiting)
+
+    def submit_later(self, submission: JobSubmission) -> JobId:
+        """Accept a job and return; what refuses it is found in its report."""
+        waiting = self._announce(submission)
+        threading.Thread(
+            target=self._start_quietly,
+            args=(submission, waiting),
+            name=f"riverrun-submit-{submission.job}",
+            daemon=True,
+        ).start()
+        return submission.job
+
+    def close(self) -> None:
+        """Cancel what runs, stop to answer, release Spark if it is ours."""
+        server, self._server = self._server, None
+        self._executor.close()
+        self.dispatcher.close()
+        if server is not None:
+            server.close()
+
+    def _announce(self, submission: JobSubmission) -> InitializingJob:
+        waiting = InitializingJob(
+            submission,
+            waiting_for=lambda: self._waiting_for(submission.job),
+            give_up=lambda: self._executor.resources.leave(submission.job),
+            clock=self._clock,
+        )
+        self.dispatcher.add(waiting)
+        return waiting
+
+    def _waiting_for(self, job: JobId) -> str | None:
+        waiting = self._executor.resources.waiting().get(job)
+        return None if waiting is None else waiting.words
+
+    def _start(self, submission: JobSubmission, waiting: InitializingJob) -> JobMaster:
+        try:
+            job = self._executor.submit(submission)
+        except BaseException as e:
+            waiting.refused(e)
+            raise
+        self.dispatcher.add(job)
+        waiting.started()
+        if waiting.is_cancelled:
+            job.cancel()
+        return job
+
+    def _start_quietly(self, submission: JobSubmission, waiting: InitializingJob) -> None:
+        try:
+            self._start(submission, waiting)
+        except Exception as e:  # noqa: BLE001  (it is in the job's report)
+            log.info("job was not started job=%s reason=%s", submission.job, e)
+
+
+def _history(config: Mapping[str, str], clock: SystemClock) -> JobHistory:
+    folder = cluster_options.ARCHIVE_DIR.get(config)
+    capacity = cluster_options.JOB_STORE_CAPACITY.get(config)
+    kept_ms = cluster_options.JOB_STORE_EXPIRATION.get(config).to_millis()
+    if folder is None:
+        return JobHistory(clock.now, capacity=capacity, kept_ms=kept_ms)
+    place = absolute_location(folder)
+    history = JobHistory(
+        clock.now,
+        capacity=capacity,
+        kept_ms=kept_ms,
+        storage=open_storage(place, config),
+        folder=place,
+    )
+    history.load()
+    return history
