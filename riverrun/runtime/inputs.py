@@ -127,8 +127,9 @@ class Inputs:
     @property
     def waiting(self) -> bool:
         """Whether elements were received and not yet taken or held back."""
-        queues = (self._restored, self._released, self._waiting)
-        return self._rest is not None or any(queues)
+        if self._rest is not None or self._waiting:
+            return True
+        return bool(self._released) or bool(self._restored)
 
     @property
     def waiting_records(self) -> int:
