@@ -15,6 +15,7 @@ from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.compilation import CompiledProgram
 from riverrun.datastream.program import DEFAULT_JOB_NAME, Program
 from riverrun.graph.executor import FailureRecord, RunningJob
+from riverrun.graph.rescaling import Parallelism
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,10 @@ class EndedJob:
 
     def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
         del target, drain
+        raise self._does_not_run()
+
+    def rescale(self, parallelism: Parallelism) -> Future[None]:
+        del parallelism
         raise self._does_not_run()
 
     def dispose_savepoint(self, location: str) -> None:

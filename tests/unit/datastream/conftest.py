@@ -14,6 +14,7 @@ from riverrun.core.ids import Attempt, JobId, Millis
 from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.graph.executor import FailureRecord, JobExecutor, JobSubmission
+from riverrun.graph.rescaling import Parallelism
 
 
 class FakeJob:
@@ -78,6 +79,12 @@ class FakeJob:
 
     def stop_with_savepoint(self, target: str | None = None, *, drain: bool = False) -> Future[str]:
         return _there(f"last savepoint in {target}, drained: {drain}")
+
+    def rescale(self, parallelism: Parallelism) -> Future[None]:
+        self.rescaled_to = parallelism
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
 
     def dispose_savepoint(self, location: str) -> None:
         self.disposed = location

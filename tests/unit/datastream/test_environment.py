@@ -431,6 +431,16 @@ def test_a_job_client_takes_savepoints_with_pyflinks_signatures(
     assert engine.jobs[-1].disposed == "/savepoints/savepoint-1"
 
 
+def test_a_job_client_rescales_its_job(env: StreamExecutionEnvironment, engine: FakeEngine) -> None:
+    env.from_collection([1]).print()
+    client = env.execute_async()
+
+    rescaling = client.rescale({"count": 3})
+    assert rescaling.done()
+    assert (rescaling.result(5), rescaling.exception()) == (None, None)
+    assert engine.jobs[-1].rescaled_to == {"count": 3}
+
+
 def test_a_job_id_has_thirty_two_characters(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(ConfigError, match="expected 32 lower-case hexadecimal characters"):
         env.configure({"riverrun.job-id": "mine"})
