@@ -7,7 +7,7 @@ them what the program declares now.
 
 import dataclasses
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
@@ -43,6 +43,8 @@ _NOW: Final = "__riverrun_now__"
 # Classes that came to this process by value, such as those of the script that was started, cannot be
 # imported by their name.
 _SEEN: Final[WeakValueDictionary[str, type[Any]]] = WeakValueDictionary()
+_MADE: Final[dict[tuple[str, ...], type[Any]]] = {}
+"""The stand-ins of this process."""
 
 
 def class_name(cls: type[Any]) -> str:
@@ -71,8 +73,11 @@ def named_tuple_of(name: str, fields: Sequence[str]) -> type[Any]:
     found = _found(name)
     if found is not None and list(getattr(found, "_fields", ())) == list(fields):
         return found
-    made = namedtuple("made", fields)  # type: ignore[misc]  # noqa: PYI024 - the fields are known only now
-    return _stand_in(made, name, found)
+
+    def make() -> type[Any]:
+        return namedtuple("made", fields)  # noqa: PYI024 - known only now
+
+    return _stand_in(("tuple", name, *fields), name, found, make)
 
 
 def dataclass_of(name: str, fields: Sequence[str], *, plain: bool) -> type[Any]:
@@ -82,8 +87,12 @@ def dataclass_of(name: str, fields: Sequence[str], *, plain: bool) -> type[Any]:
         same = [field.name for field in dataclasses.fields(found)] == list(fields)
         if same and is_plain_dataclass(found) == plain:
             return found
-    # A class with named arguments only is encoded like one with ways of its own.
-    return _stand_in(dataclasses.make_dataclass("made", fields, kw_only=not plain), name, found)
+
+    def make() -> type[Any]:
+        # A class with named arguments only is encoded like one with ways of its own.
+        return dataclasses.make_dataclass("made", fields, kw_only=not plain)
+
+    return _stand_in(("plain" if plain else "dataclass", name, *fields), name, found, make)
 
 
 def without_stand_ins(type_info: TypeInformation) -> TypeInformation:
@@ -131,11 +140,22 @@ def _is_such(type_info: _Class, cls: type[Any]) -> bool:
 _ANYTHING: Final = PickledBytesTypeInfo()
 
 
-def _stand_in(made: type[Any], name: str, found: type[Any] | None) -> type[Any]:
+def _stand_in(
+    key: tuple[str, ...], name: str, found: type[Any] | None, make: Callable[[], type[Any]]
+) -> type[Any]:
+    """The stand-in that ``key`` tells from others.
+
+    It is the same each time: a value that somebody reads with it may be written by somebody else.
+    """
+    known = _MADE.get(key)
+    if known is not None and class_now(known) is found:
+        return known
+    made = make()
     module, _, qualname = name.partition(":")
     made.__module__, made.__qualname__ = module, qualname
     made.__name__ = qualname.rpartition(".")[2]
     setattr(made, _NOW, found)
+    _MADE[key] = made
     return made
 
 

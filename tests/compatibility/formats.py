@@ -31,7 +31,7 @@ from riverrun.state.rocksdb.rows import RowFormat
 from riverrun.state.rocksdb.values import ValueCodec
 from riverrun.state.schema import StateSchema, schema_from
 from riverrun.state.serializers import EntrySerializer
-from tests.compatibility.corpus import CORPUS, PROGRAMS, files
+from tests.compatibility.kept import CORPUS, PROGRAMS, files
 from tests.compatibility.make_corpus import checkpoint, savepoint
 from tests.compatibility.written import appearance_of
 

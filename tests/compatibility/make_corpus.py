@@ -19,7 +19,8 @@ from typing import Final
 
 import riverrun
 from tests.compatibility.commit_sink import committed
-from tests.compatibility.corpus import (
+from tests.compatibility.held_source import HOLD
+from tests.compatibility.kept import (
     CORPUS,
     EXPECTED,
     PARALLELISM,
@@ -29,7 +30,6 @@ from tests.compatibility.corpus import (
     snapshot_in,
     start,
 )
-from tests.compatibility.held_source import HOLD
 
 HELD_AT: Final = 20
 _BETWEEN: Final = 12

@@ -20,7 +20,7 @@ from riverrun.protocol.snapshots import KeyedPart, OperatorSnapshot
 from riverrun.storage.blobs import FileRef
 from riverrun.storage.digests import digest_of
 from riverrun.storage.storage import FileCorrupt
-from tests.compatibility.corpus import CORPUS, PARALLELISM, go_on, snapshot_in
+from tests.compatibility.kept import CORPUS, PARALLELISM, go_on, snapshot_in
 from tests.compatibility.written import metadata_in
 
 RELEASE = "0.1.0"

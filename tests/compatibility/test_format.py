@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from riverrun.protocol.snapshots import FORMAT_VERSION
-from tests.compatibility.corpus import entries
 from tests.compatibility.formats import (
     ADDED,
     CHANGED,
@@ -20,6 +19,7 @@ from tests.compatibility.formats import (
     unreadable,
     versions,
 )
+from tests.compatibility.kept import entries
 from tests.compatibility.written import metadata_in
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compatibility.corpus import PARALLELISM, PROGRAMS, Entry, entries, go_on, snapshot_in
+from tests.compatibility.kept import PARALLELISM, PROGRAMS, Entry, entries, go_on, snapshot_in
 
 ENTRIES = entries()
 OTHER = {"hashmap": "rocksdb", "rocksdb": "hashmap"}

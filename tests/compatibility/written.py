@@ -14,7 +14,7 @@ from riverrun.checkpoint.metadata import CheckpointMetadata
 from riverrun.checkpoint.metadata_file import decode
 from riverrun.protocol.snapshots import StateMeta
 from riverrun.storage.blobs import Blob, FileRef, InlineBlob
-from tests.compatibility.corpus import snapshot_in
+from tests.compatibility.kept import snapshot_in
 
 _CLASS: Final = re.compile(rb"(riverrun\.[a-z_.]+)\x94?\x8c.([A-Za-z_]+)\x94?\x93", re.DOTALL)
 """A class of ours in a pickle: its module, its name, and the opcode that looks it up."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 from riverrun.api.column_aggregates import Agg
@@ -15,7 +14,6 @@ from riverrun.datastream.data_stream import DataStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.serde.row import Row
 from riverrun.serde.types import Types
-from tests.compatibility.commit_sink import CommitSink
 from tests.compatibility.held_source import HeldSource
 
 KEYS: Final = 4
@@ -50,8 +48,8 @@ def _aggregates() -> list[Any]:
     ]
 
 
-def build(env: StreamExecutionEnvironment, folder: Path) -> None:
-    """Define the program; its rows go to ``folder``."""
+def rows(env: StreamExecutionEnvironment) -> DataStream:
+    """Define the program; gives the stream of its rows."""
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     source = HeldSource("records", KEYS, PER_KEY, patient=False)
     records = env.from_source(source, strategy, "records").uid("records")
@@ -66,4 +64,4 @@ def build(env: StreamExecutionEnvironment, folder: Path) -> None:
         "rolling": keyed.aggregate_columns(*_aggregates()),
     }
     labelled = [_labelled(name, stream) for name, stream in shapes.items()]
-    labelled[0].union(*labelled[1:]).sink_to(CommitSink(str(folder))).uid("rows")
+    return labelled[0].union(*labelled[1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from riverrun.api.async_functions import AsyncFunction
@@ -25,7 +24,6 @@ from riverrun.datastream.async_data_stream import AsyncDataStream
 from riverrun.datastream.data_stream import DataStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.serde.types import Types
-from tests.compatibility.commit_sink import CommitSink
 from tests.compatibility.held_source import HOLD, HeldSource
 
 KEYS: Final = 6
@@ -147,13 +145,13 @@ def _source(env: StreamExecutionEnvironment, name: str, keys: int, per_key: int)
     return env.from_source(source, strategy, name).uid(name)
 
 
-def build(env: StreamExecutionEnvironment, folder: Path) -> None:
-    """Define the program; its rows go to ``folder``."""
+def rows(env: StreamExecutionEnvironment) -> DataStream:
+    """Define the program; gives the stream of its rows."""
     left = _source(env, "left", KEYS, PER_KEY)
     right = _source(env, "right", KEYS, PER_KEY)
     rules = _source(env, "rules", 1, RULES).broadcast(_TYPED_RULES, _UNTYPED_RULES)
     joined = left.key_by(_key).interval_join(right.key_by(_key))
-    rows = [
+    parts = [
         left.key_by(_key).connect(rules).process(Ruled()).uid("ruled"),
         left.rebalance().flat_map(Keeper()).uid("keeper"),
         AsyncDataStream.unordered_wait(left, Call(), Time.minutes(5), 100).uid("called"),
@@ -162,4 +160,4 @@ def build(env: StreamExecutionEnvironment, folder: Path) -> None:
         .uid("joined"),
         left.connect(right).key_by(_key, _key).process(Both()).uid("both"),
     ]
-    rows[0].union(*rows[1:]).sink_to(CommitSink(str(folder))).uid("rows")
+    return parts[0].union(*parts[1:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from riverrun.api.functions import AggregateFunction
@@ -20,10 +19,10 @@ from riverrun.api.state import (
 from riverrun.api.timer_service import TimeDomain
 from riverrun.api.watermark_strategy import WatermarkStrategy
 from riverrun.core.time import Time
+from riverrun.datastream.data_stream import DataStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.serde.row import Row
 from riverrun.serde.types import Types
-from tests.compatibility.commit_sink import CommitSink
 from tests.compatibility.held_source import HeldSource
 
 KEYS: Final = 5
@@ -162,16 +161,14 @@ def _sum(name: str, type_info: Any) -> ReducingStateDescriptor:
     return ReducingStateDescriptor(name, lambda left, right: left + right, type_info)
 
 
-def build(env: StreamExecutionEnvironment, folder: Path) -> None:
-    """Define the program; its rows go to ``folder``."""
+def rows(env: StreamExecutionEnvironment) -> DataStream:
+    """Define the program; gives the stream of its rows."""
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     records = env.from_source(HeldSource("records", KEYS, PER_KEY), strategy, "records")
     keyed = records.uid("records").key_by(lambda record: record[0], Types.INT())
-    rows = keyed.process(Everything()).uid("everything").name("everything")
+    everything = keyed.process(Everything()).uid("everything").name("everything")
     rolling = records.key_by(lambda record: f"key {record[0]}").reduce(
         lambda left, right: (left[0], left[1] + right[1])
     )
     sums = rolling.uid("rolling").filter(lambda pair: pair[1] == sum(range(PER_KEY)))
-    rows.union(sums.map(lambda pair: ["rolling", *pair])).sink_to(CommitSink(str(folder))).uid(
-        "rows"
-    )
+    return everything.union(sums.map(lambda pair: ["rolling", *pair]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from riverrun.api.evictors import CountEvictor
@@ -23,7 +22,6 @@ from riverrun.core.time import Time
 from riverrun.datastream.data_stream import DataStream, KeyedStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.serde.types import Types
-from tests.compatibility.commit_sink import CommitSink
 from tests.compatibility.held_source import HeldSource
 
 KEYS: Final = 4
@@ -95,12 +93,12 @@ def _labelled(name: str, stream: DataStream) -> DataStream:
     return stream.uid(name).map(lambda value: [name, value])
 
 
-def build(env: StreamExecutionEnvironment, folder: Path) -> None:
-    """Define the program; its rows go to ``folder``."""
+def rows(env: StreamExecutionEnvironment) -> DataStream:
+    """Define the program; gives the stream of its rows."""
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     source = HeldSource("records", KEYS, PER_KEY, patient=False)
     records = env.from_source(source, strategy, "records").uid("records")
     keyed = records.key_by(lambda record: record[0])
     shapes = _shapes(keyed, records)
     labelled = [_labelled(name, stream) for name, stream in shapes.items()]
-    labelled[0].union(*labelled[1:]).sink_to(CommitSink(str(folder))).uid("rows")
+    return labelled[0].union(*labelled[1:])

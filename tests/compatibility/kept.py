@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from riverrun.datastream.data_stream import DataStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.datastream.job_client import JobClient
-from tests.compatibility.commit_sink import committed
+from tests.compatibility.commit_sink import CommitSink, committed
 from tests.compatibility.programs import columns, in_flight, operators, states, windows
 
 CORPUS: Final = Path(__file__).with_name("corpus")
@@ -90,7 +91,8 @@ def start(
     """Start a program in this process; its rows go to ``results``."""
     env = StreamExecutionEnvironment.get_execution_environment({**_MASTER, **config})
     env.set_parallelism(parallelism)
-    PROGRAMS[program].build(env, results)
+    rows: DataStream = PROGRAMS[program].rows(env)
+    rows.sink_to(CommitSink(str(results))).uid("rows")
     return env, env.execute_async(program)
 
 
