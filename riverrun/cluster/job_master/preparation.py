@@ -52,8 +52,11 @@ class Slots(Protocol):
     def reserve(self, graph: JobGraph) -> None:
         """Let the running job hold the slots that it will need as ``graph``; TooFewSlots."""
 
-    def limit(self, graph: JobGraph) -> None:
-        """Somebody wants the job to run as ``graph``: it does not grow beyond that by itself."""
+    def limit(self, graph: JobGraph, rescaled: Future[None]) -> None:
+        """Somebody wants the job to run as ``graph``: it does not grow beyond that by itself.
+
+        Until it is ``rescaled`` it changes nothing by itself.
+        """
 
     def requirements(self) -> Mapping[VertexId, Bounds]:
         """Between which parallelisms each vertex may run."""

@@ -103,9 +103,10 @@ class ClientWishes:
 
     def rescale(self, parallelism: Parallelism) -> Future[None]:
         graph = self._rescales.check(self._state.graph, self._state.next_graph, parallelism)
+        wish = RescaleWish(parallelism)
         if self._slots is not None:
-            self._slots.limit(graph)
-        return self._go_on_with(parallelism)
+            self._slots.limit(graph, wish.outcome)
+        return self._go_on_with(wish)
 
     def requirements(self) -> Mapping[VertexId, Bounds]:
         """Between which parallelisms each vertex may run."""
@@ -134,10 +135,9 @@ class ClientWishes:
         """Rescale the job because of its slots or of its requirements."""
         named = {vertex.value: number for vertex, number in parallelism.items()}
         self._rescales.check(self._state.graph, self._state.next_graph, named)
-        return self._go_on_with(named)
+        return self._go_on_with(RescaleWish(named))
 
-    def _go_on_with(self, parallelism: Parallelism) -> Future[None]:
-        wish = RescaleWish(parallelism)
+    def _go_on_with(self, wish: RescaleWish) -> Future[None]:
         self._ask(wish)
         return wish.outcome
 

@@ -66,6 +66,7 @@ class JobSlots:
         self._fitting = Fitting(self._graph, self._bounds)
         self._following = Following(self._timing, self._clock.monotonic())
         self._rescale: Rescale | None = None
+        self._wishes = 0  # of others, to rescale the job
         self._course: Mapping[VertexId, int] | None = (
             None  # what it is being rescaled to, by itself
         )
@@ -111,12 +112,18 @@ class JobSlots:
         """
         self._manager.resize(self._job, plan_layers(graph).subtask_count)
 
-    def limit(self, graph: JobGraph) -> None:
-        """Somebody wants the job to run as ``graph``: an adaptive one is never larger from now on."""
+    def limit(self, graph: JobGraph, rescaled: Future[None]) -> None:
+        """Somebody wants the job to run as ``graph``: an adaptive one is never larger from now on.
+
+        Until it is ``rescaled``, or is not after all, it changes nothing by itself.
+        """
         with self._lock:
+            self._wishes += 1
             if self.mode.follows:
                 self._bounds = _with_upper(self._bounds, parallelism_of(graph))
                 self._fitting = Fitting(self._graph, self._bounds)
+
+        rescaled.add_done_callback(self._wish_over)
 
     def up(self, graph: JobGraph, rescale: Rescale) -> None:
         """All tasks run, as ``graph``; from now on an adaptive job follows by ``rescale``."""
@@ -174,7 +181,7 @@ class JobSlots:
         """Follow; called by the manager."""
         with self._lock:
             rescale = self._rescale
-            if rescale is None:
+            if rescale is None or self._wishes:
                 return None
             course = self._following.consider(self._fitting, room, parallelism_of(self._graph), now)
             if not isinstance(course, Change):
@@ -182,6 +189,13 @@ class JobSlots:
             self._rescale = None  # until it is up again, or was not rescaled
         self._change(course.to, rescale)
         return None
+
+    def _wish_over(self, _: Future[None]) -> None:
+        with self._lock:
+            self._wishes -= 1
+            following = self._rescale is not None
+        if following:
+            self._manager.follow(self._job, self)
 
     def _change(self, to: Fit, rescale: Rescale) -> None:
         log.info("job %r is rescaled to %d slots job=%s", self._name, to.slots, self._job)

@@ -389,7 +389,7 @@ class Slots:
             raise TooFewSlots(wanted, self.total, "add executors")
         self.reserved.append(wanted)
 
-    def limit(self, graph: JobGraph) -> None:
+    def limit(self, graph: JobGraph, rescaled: Future[None]) -> None:
         self.limited = graph
 
     def up(

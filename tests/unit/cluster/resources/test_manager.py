@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from random import Random
@@ -14,7 +14,6 @@ from riverrun.cluster.resources.job_slots import JobSlots
 from riverrun.cluster.resources.manager import ResourceManager
 from riverrun.cluster.resources.requirements import Bounds
 from riverrun.cluster.resources.seeking import FixedNeed
-from riverrun.cluster.resources.task_managers import TaskManager
 from riverrun.core.errors import ExternalError, TooFewSlots
 from riverrun.core.ids import JobId, VertexId
 from riverrun.graph.executor import JobSubmission
@@ -22,51 +21,10 @@ from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.partitioning import Hash
 from riverrun.graph.rescaling import RescaleFailed, parallelism_of, rescaled
 from riverrun.testing.waiting import wait_until
+from tests.unit.cluster.resources.conftest import ADAPTIVE, PATIENCE_S, PREFIX, Cluster
 from tests.unit.graph.conftest import Program, partition, same
 
-PATIENCE_S = 30.0
 FOR_EVER_MS = 1e9
-PREFIX = "jobmanager.adaptive-scheduler"
-ADAPTIVE = {
-    "jobmanager.scheduler": "adaptive",
-    f"{PREFIX}.submission.resource-stabilization-timeout": "0 ms",
-    f"{PREFIX}.executing.cooldown-after-rescaling": "0 ms",
-    f"{PREFIX}.executing.resource-stabilization-timeout": "0 ms",
-}
-
-
-class Cluster:
-    """Executors with the same number of slots."""
-
-    def __init__(self, executors: int, slots: int = 4) -> None:
-        self.ids = [str(number) for number in range(executors)]
-        self.each = slots
-        self.listed = 0
-        self.broken: ExternalError | None = None
-        self.can_grow = True
-        self.task_cpus = "1"
-
-    def slots(self) -> int:
-        if self.broken is not None:
-            raise self.broken
-        return len(self.ids) * self.each
-
-    def executor_ids(self) -> frozenset[str]:
-        return frozenset(self.ids)
-
-    def task_managers(self) -> Sequence[TaskManager]:
-        self.listed += 1
-        return [TaskManager(name, "here", 1, 1, self.each) for name in self.ids]
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """One executor with four slots; no thread is left behind."""
-    before = set(threading.enumerate())
-    yield Cluster(1)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(PATIENCE_S)
-        assert not thread.is_alive()
 
 
 def job(number: int) -> JobId:
@@ -289,7 +247,7 @@ def test_who_rescales_an_adaptive_job_sets_its_upper_bounds(cluster: Cluster) ->
         slots.reserve(submission(ADAPTIVE).graph)
     assert set(slots.requirements().values()) == {Bounds(1, 4)}
     smaller = rescaled(graph, dict.fromkeys(parallelism_of(graph), 1))
-    slots.limit(smaller)
+    slots.limit(smaller, Future())
     slots.reserve(smaller)
     slots.seek(smaller, found.put)
 
