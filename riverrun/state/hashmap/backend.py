@@ -1,13 +1,13 @@
 """Keyed state in dicts.
 
 A state's values live in one flat dict; key groups are worked out when entries are written, not when
-they are used. Restored state is decoded when its descriptor is known, straight into the declared types;
-what nobody asks for is kept as bytes and goes into the next snapshot as it is.
+they are used. State restored from this backend's own files is decoded when its descriptor is known, straight
+into the declared types; what nobody asks for is kept as bytes and goes into the next snapshot as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from riverrun.api.state import State, StateDescriptor, ValueState
@@ -20,7 +20,13 @@ from riverrun.state.backend import (
 )
 from riverrun.state.hashmap.frozen import NAME, FrozenHashMap
 from riverrun.state.hashmap.history import History
-from riverrun.state.hashmap.reader import encoded_blocks, entries_in, raw_sections, replay
+from riverrun.state.hashmap.reader import (
+    DecodedSection,
+    decoded_sections,
+    entries_in,
+    raw_sections,
+    replay,
+)
 from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.hashmap.states import HashMapValueState, table_for
 from riverrun.state.hashmap.table import FrozenTable, Place, Table
@@ -50,7 +56,7 @@ class HashMapBackend(KeyedStateBackend):
         self._ttl: dict[str, TtlRules] = {}
         self._sweepers: list[Sweeper] = []
         """Of states whose expired entries every record helps to find."""
-        self._unclaimed: dict[str, list[RawSection]] = {}
+        self._unclaimed: dict[str, list[RawSection | DecodedSection]] = {}
         self._history = History()
         self._savepoints: set[int] = set()
         """Savepoints whose outcome is not known; they say nothing about checkpoints."""
@@ -110,6 +116,10 @@ class HashMapBackend(KeyedStateBackend):
             return
         found: dict[Any, None] = {}
         for section in self._unclaimed.get(name, ()):
+            if isinstance(section, DecodedSection):
+                for _, addresses, _ in section.entries():
+                    found.update(dict.fromkeys(addresses))
+                continue
             serializer = EntrySerializer(schema_from(section.meta), self._settings.operator)
             for _, addresses, values in replay(section, serializer, self._groups):
                 for address in addresses:
@@ -124,12 +134,11 @@ class HashMapBackend(KeyedStateBackend):
     ) -> None:
         for snapshot in snapshots:
             require_same_groups(snapshot, self._settings)
+            sections: Iterable[RawSection | DecodedSection]
             if snapshot.backend == NAME:
                 sections = raw_sections(snapshot, files, self._groups)
             else:
-                sections = encoded_blocks(
-                    iterate(snapshot, files, self._groups), self._settings.operator
-                )
+                sections = decoded_sections(iterate(snapshot, files, self._groups))
             for section in sections:
                 self._unclaimed.setdefault(section.meta.name, []).append(section)
         if owned and len(snapshots) == 1 and self._may_build_on(snapshots[0]):
@@ -151,11 +160,10 @@ class HashMapBackend(KeyedStateBackend):
         else:
             before = self._history.relied_on
             frozen = [tables[name].freeze_some(found) for name, found in changes.items() if found]
-        unclaimed = [one for sections in self._unclaimed.values() for one in sections]
         return FrozenHashMap(
             settings=self._settings,
             tables=frozen,
-            unclaimed=unclaimed if before is None else (),
+            unclaimed=self._encoded_unclaimed() if before is None else (),
             states=self._metas(),
             before=before,
             wrote=lambda parts: None if savepoint else self._history.wrote(checkpoint, parts),
@@ -178,7 +186,10 @@ class HashMapBackend(KeyedStateBackend):
             self._history.aborted(checkpoint)
 
     def entry_count(self) -> int:
-        waiting = entries_in(self._unclaimed.values(), self._groups)
+        found = [one for sections in self._unclaimed.values() for one in sections]
+        raw = [one for one in found if isinstance(one, RawSection)]
+        waiting = entries_in([raw], self._groups)
+        waiting += sum(one.count() for one in found if isinstance(one, DecodedSection))
         held = sum(table.entry_count() for table in self._tables.values())
         return waiting + held + sum(map(len, self._timers.values()))
 
@@ -204,8 +215,7 @@ class HashMapBackend(KeyedStateBackend):
             same = section.meta == schema.meta
             written = schema if same else schema_from(section.meta)
             migration = plan_migration(written, schema, settings.operator, settings.clock.now())
-            serializer = EntrySerializer(written, settings.operator)
-            for _, addresses, values in replay(section, serializer, self._groups):
+            for _, addresses, values in self._entries(section, written):
                 if migration is not None:
                     addresses = list(map(migration.address, addresses))  # noqa: PLW2901
                     values = values and list(map(migration.stored, values))  # noqa: PLW2901
@@ -213,6 +223,28 @@ class HashMapBackend(KeyedStateBackend):
             if migration is not None:
                 self._history.renew()
         self._unclaimed.pop(schema.meta.name, None)
+
+    def _entries(
+        self, section: RawSection | DecodedSection, written: StateSchema
+    ) -> Iterator[tuple[int, list[Any], list[Any] | None]]:
+        if isinstance(section, DecodedSection):
+            return section.take()
+        return replay(section, EntrySerializer(written, self._settings.operator), self._groups)
+
+    def _encoded_unclaimed(self) -> list[RawSection]:
+        """What nobody asked for, as bytes: a snapshot must not share values that may be asked for."""
+        operator = self._settings.operator
+        for sections in self._unclaimed.values():
+            sections[:] = [
+                one.encoded(operator) if isinstance(one, DecodedSection) else one
+                for one in sections
+            ]
+        return [
+            one
+            for sections in self._unclaimed.values()
+            for one in sections
+            if isinstance(one, RawSection)
+        ]
 
     def _sweeper(self, table: Table, rules: TtlRules) -> Sweeper | None:
         if rules.cleanup is None:

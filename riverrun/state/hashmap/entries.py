@@ -50,11 +50,11 @@ def table_blocks(frozen: Stretched, max_parallelism: int) -> Iterator[StateBlock
     if not keys:
         return
     groups = np.concatenate(hashed)
+    hashed.clear()
     order = np.argsort(groups, kind="stable")
-    ends = np.flatnonzero(np.diff(groups[order], append=-1)) + 1
-    start = 0
-    for end in ends.tolist():
-        group = int(groups[order[start]])
+    end = 0
+    for group, count in enumerate(np.bincount(groups).tolist()):
+        start, end = end, end + count
         for first in range(start, end, _BLOCK):
             taken = order[first : min(first + _BLOCK, end)].tolist()
             yield StateBlock(
@@ -64,7 +64,6 @@ def table_blocks(frozen: Stretched, max_parallelism: int) -> Iterator[StateBlock
                 [namespaces[place] for place in taken] if meta.namespaced else None,
                 [values[place] for place in taken],
             )
-        start = end
 
 
 def section_blocks(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -89,39 +90,24 @@ def gathered(sections: Iterable[RawSection], groups: range, owner: str) -> Itera
                 yield StateBlock(meta, group, keys, namespaces, list(entries.values()))
 
 
-def encoded_blocks(blocks: Iterable[StateBlock], operator: str) -> Iterator[RawSection]:
-    """What another backend's reader gave, as this backend would have written it.
+class DecodedSection:
+    """What another format's reader gave of one state: held as it came until somebody asks for it.
 
-    Only maps, of which one may come in several blocks, are held decoded until the last of them came.
+    Of maps, of which one may come in several blocks, the parts are joined.
     """
-    found: dict[bytes, _Encoding] = {}
-    now: _Encoding | None = None
-    for block in blocks:
-        if now is None or now.meta is not block.meta:
-            known = identity(block.meta)
-            if known not in found:
-                found[known] = _Encoding(block.meta, operator)
-            now = found[known]
-        now.take(block)
-    for encoding in found.values():
-        yield encoding.section()
 
-
-class _Encoding:
-    """Blocks of one state on their way to a section."""
-
-    def __init__(self, meta: StateMeta, operator: str) -> None:
+    def __init__(self, meta: StateMeta) -> None:
         self.meta = meta
-        self._serializer = EntrySerializer(schema_from(meta), operator)
-        self._blocks: list[RawBlock] = []
+        self._blocks: deque[tuple[int, list[Any], list[Any]]] = deque()
         self._maps: dict[int, dict[Any, Any]] = {}
 
-    def take(self, block: StateBlock) -> None:
+    def add(self, block: StateBlock) -> None:
+        """Take in entries."""
         addresses = block.keys
         if block.namespaces is not None:
             addresses = list(zip(block.keys, block.namespaces, strict=True))
         if self.meta.kind not in MAPS:
-            self._encode(block.group, addresses, block.values)
+            self._blocks.append((block.group, addresses, block.values))
             return
         entries = self._maps.setdefault(block.group, {})
         for address, value in zip(addresses, block.values, strict=True):
@@ -130,14 +116,51 @@ class _Encoding:
             else:
                 entries[address] = value
 
-    def section(self) -> RawSection:
+    def entries(self) -> Iterator[tuple[int, list[Any], list[Any]]]:
+        """Group, addresses and values; they stay here too, so who changes them uses ``take``."""
+        yield from self._blocks
         for group, entries in self._maps.items():
-            self._encode(group, list(entries), list(entries.values()))
-        return RawSection(self.meta, self._blocks)
+            yield group, list(entries), list(entries.values())
 
-    def _encode(self, group: int, addresses: list[Any], values: list[Any]) -> None:
-        data = self._serializer.encode(addresses, values)
-        self._blocks.append(RawBlock(removed=False, groups=((group, len(addresses)),), data=data))
+    def take(self) -> Iterator[tuple[int, list[Any], list[Any]]]:
+        """The same; what was given is not here any more."""
+        while self._blocks:
+            yield self._blocks.popleft()
+        while self._maps:
+            group, entries = self._maps.popitem()
+            yield group, list(entries), list(entries.values())
+
+    def count(self) -> int:
+        """How many entries there are."""
+        return sum(len(addresses) for _, addresses, _ in self._blocks) + sum(
+            map(len, self._maps.values())
+        )
+
+    def encoded(self, operator: str) -> RawSection:
+        """As this backend would have written it."""
+        serializer = EntrySerializer(schema_from(self.meta), operator)
+        return RawSection(
+            self.meta,
+            [
+                RawBlock(
+                    removed=False,
+                    groups=((group, len(addresses)),),
+                    data=serializer.encode(addresses, values),
+                )
+                for group, addresses, values in self.entries()
+            ],
+        )
+
+
+def decoded_sections(blocks: Iterable[StateBlock]) -> Iterator[DecodedSection]:
+    """What another format's reader gave, by state."""
+    found: dict[bytes, DecodedSection] = {}
+    now: DecodedSection | None = None
+    for block in blocks:
+        if now is None or now.meta is not block.meta:
+            now = found.setdefault(identity(block.meta), DecodedSection(block.meta))
+        now.add(block)
+    yield from found.values()
 
 
 def identity(meta: StateMeta) -> bytes:

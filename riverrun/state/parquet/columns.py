@@ -191,7 +191,7 @@ def blocks_of(meta: StateMeta, rows: Rows, groups: range) -> Iterator[StateBlock
         _join_times(rows, meta)
     if meta.kind is StateKind.TIMERS:
         rows["namespace"] = list(zip(rows.pop("time"), rows["namespace"], strict=True))
-    found = np.array(rows[GROUP])
+    found = np.array(rows.pop(GROUP))
     borders = (np.flatnonzero(np.diff(found)) + 1).tolist()
     for start, end in zip([0, *borders], [*borders, len(found)], strict=True):
         group = int(found[start])

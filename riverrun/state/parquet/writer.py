@@ -22,7 +22,7 @@ from riverrun.state.parquet.facts import FileFacts, with_facts
 from riverrun.state.serializers import UnstorableValue
 from riverrun.storage.os_errors import reported
 
-_MOST_ROWS: Final = 65_536
+_MOST_ROWS: Final = 32_768
 """Of a row group."""
 _MOST_BYTES: Final = 32 << 20
 """Of a row group, before compression."""
@@ -137,13 +137,15 @@ class TableFile(AbstractContextManager["TableFile"]):
 
 
 def _open(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    known = [GROUP] if GROUP in schema.names else False
     return pq.ParquetWriter(
         path,
         schema,
         compression="zstd",
         version="2.6",
-        # Keys and values differ from row to row, and maps repeat their key: Parquet finds out by itself.
-        use_dictionary=True,
-        write_statistics=[GROUP] if GROUP in schema.names else False,
+        # Keys and values differ from row to row: to look for repetitions costs more than all the rest, and
+        # zstd finds those that there are.
+        use_dictionary=known,
+        write_statistics=known,
         write_page_checksum=True,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from itertools import groupby
+from collections.abc import Iterator, Mapping
+from itertools import compress, groupby
 from typing import Any, Final
 
 from riverrun.state.interchange import StateBlock
@@ -15,35 +15,52 @@ _BLOCK: Final = 1000
 
 
 def row_blocks(
-    database: Database, rows: RowFormat, groups: range, hidden: Container[Any] = ()
+    database: Database, rows: RowFormat, groups: range, hidden: Mapping[Any, Any] | None = None
 ) -> Iterator[StateBlock]:
     """The entries of a state that are in ``groups``; a large map comes in several blocks.
 
-    ``hidden``: addresses, of a state that is neither map nor list, whose rows do not count.
+    ``hidden``: by addresses, of a state that is neither map nor list, whose rows do not count.
     """
     meta = rows.schema.meta
     for group in groups:
-        for found in _entries(database, rows, group):
-            entries = [pair for pair in found if pair[0] not in hidden] if hidden else found
-            if not entries:
-                continue
-            addresses = [address for address, _ in entries]
+        for found, stored in _entries(database, rows, group):
+            addresses, values = _without(hidden, found, stored) if hidden else (found, stored)
             keys, namespaces = addresses, None
             if meta.namespaced:
                 keys = [key for key, _ in addresses]
                 namespaces = [namespace for _, namespace in addresses]
-            values = [value for _, value in entries]
-            yield StateBlock(meta, group, keys, namespaces, values)
+            if keys:
+                yield StateBlock(meta, group, keys, namespaces, values)
 
 
-def _entries(database: Database, rows: RowFormat, group: int) -> Iterator[list[tuple[Any, Any]]]:
-    """Addresses with their stored values, in blocks; one with a part of a large map stands alone."""
+def _without(
+    hidden: Mapping[Any, Any], addresses: list[Any], values: list[Any]
+) -> tuple[list[Any], list[Any]]:
+    if hidden.keys().isdisjoint(addresses):
+        return addresses, values
+    there = [address not in hidden for address in addresses]
+    return list(compress(addresses, there)), list(compress(values, there))
+
+
+def _entries(
+    database: Database, rows: RowFormat, group: int
+) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Addresses and their stored values, in blocks; one with a part of a large map stands alone."""
     prefix = state_prefix(group, rows.number)
     if not rows.is_list and not rows.is_map:
         for row_keys, row_values in database.scan_runs(prefix, _BLOCK):
-            yield list(zip(*rows.singles(row_keys, row_values), strict=True))
+            addresses, values = rows.singles(row_keys, row_values)
+            yield addresses, list(values)
         return
     scan = database.scan(prefix)
+    for block in _gathered(rows, scan):
+        yield [address for address, _ in block], [value for _, value in block]
+
+
+def _gathered(
+    rows: RowFormat, scan: Iterator[tuple[bytes, bytes]]
+) -> Iterator[list[tuple[Any, Any]]]:
+    """The maps or lists of rows."""
     block: list[tuple[Any, Any]] = []
     for _, same in groupby(scan, key=lambda row: address_prefix(row[0])):
         pieces = (rows.row(*row) for row in same)

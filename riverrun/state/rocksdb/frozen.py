@@ -68,7 +68,7 @@ class FrozenRocksDB:
                 if database is not None:
                     schema, most = schema_from(meta), self.facts.max_parallelism
                     rows = RowFormat(schema, number, most, settings.operator)
-                    hidden = newer.get(meta.name, ())
+                    hidden = newer.get(meta.name)
                     found.append(row_blocks(database, rows, groups_of(settings), hidden))
                 yield from merge(*found, key=_group_of)
         for _, blocks in near:
