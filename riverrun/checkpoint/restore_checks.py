@@ -121,7 +121,8 @@ _BY_PLACE = "an operator without a uid is found by its place in the program, and
 def _check_keys(operator: ChainedOperator, saved: SavedOperator) -> None:
     states = [meta for keyed in saved.keyed if keyed.parts for meta in keyed.states]
     if states and operator.key_selector is None:
-        names = ", ".join(sorted({repr(meta.name) for meta in states}))
+        own = [meta for meta in states if meta.kind is not StateKind.TIMERS] or states
+        names = ", ".join(sorted({repr(meta.name) for meta in own}))
         raise RestoreRefused(
             f"{_described(operator)}: the checkpoint holds keyed state of it ({names}), and in the program "
             f"its stream has no key; put key_by before it as it was, or give it another uid and leave "
