@@ -214,7 +214,12 @@ class ResourceManager:
                     self._thread = None
                     return
                 self._pause(due)
-            due = self._turn()
+            try:
+                due = self._turn()
+            except Exception as e:
+                # Whoever waits must hear of it: nobody else would ever look again.
+                log.exception("resource manager broke")
+                self._refuse_all(ExternalError(f"the resource manager broke: {e}"))
 
     def _pause(self, due: float | None) -> None:
         """Wait until it is time to look; with the lock held."""
