@@ -1,0 +1,210 @@
+"""Files of S3 that are created only if there is none: a PUT with ``If-None-Match: *``.
+
+Arrow's file system cannot say that, so this one request is made here, signed with AWS's Signature
+Version 4. Everything else goes through Arrow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from pyarrow import fs as arrow_fs
+
+from riverrun.core.errors import ConfigError
+from riverrun.core.options import (
+    S3_ACCESS_KEY,
+    S3_ENDPOINT,
+    S3_PATH_STYLE,
+    S3_REGION,
+    S3_REQUEST_TIMEOUT,
+    S3_SECRET_KEY,
+)
+from riverrun.storage.object_store import ObjectStorage
+from riverrun.storage.os_errors import exists_already
+from riverrun.storage.s3 import s3_file_system
+from riverrun.storage.storage import Storage, StorageError
+
+_TAKEN: Final = frozenset({HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT})
+_SHOWN: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class S3Keys:
+    """Who asks."""
+
+    access: str
+    secret: str = field(repr=False)
+    session: str | None = field(default=None, repr=False)
+
+
+def open_s3(scheme: str, location: str, config: Mapping[str, str]) -> Storage:
+    """The bucket of ``location``; ConfigError when the keys are neither configured nor in the environment."""
+    bucket = urlsplit(location).netloc
+    creation = S3Creation(_address(bucket, config), _keys(location, config), _region(config))
+    return S3ExclusiveStorage(f"{scheme}://", lambda: s3_file_system(bucket, config), creation)
+
+
+@dataclass(frozen=True, slots=True)
+class S3Address:
+    """Where a bucket's files are: ``path_of`` goes from "bucket/key" to the path of the request."""
+
+    secure: bool
+    host: str
+    in_host: bool
+    """Whether the bucket is part of the host's name, and not of the path."""
+    timeout_s: float = 10.0
+
+    def path_of(self, path: str) -> str:
+        """The path of the request for the file at "bucket/key"."""
+        named = path.partition("/")[2] if self.in_host else path
+        return "/" + quote(named, safe="/-_.~")
+
+
+class S3Creation:
+    """Creates files, one request each."""
+
+    def __init__(
+        self,
+        address: S3Address,
+        keys: S3Keys,
+        region: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._address = address
+        self._keys = keys
+        self._region = region
+        self._now = now
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Make the file at "bucket/key" unless there is one; whether it was made. OSError otherwise."""
+        target = self._address.path_of(path)
+        kind = http.client.HTTPSConnection if self._address.secure else http.client.HTTPConnection
+        connection = kind(self._address.host, timeout=self._address.timeout_s)
+        try:
+            connection.request("PUT", target, data, self.headers(target, data))
+            response = connection.getresponse()
+            said = response.read()
+        except http.client.HTTPException as error:
+            raise OSError(f"NETWORK_CONNECTION: {type(error).__name__}: {error}") from error
+        finally:
+            connection.close()
+        if response.status in _TAKEN:
+            return False
+        if response.status != HTTPStatus.OK:
+            shown = said.decode(errors="replace")[:_SHOWN]
+            raise OSError(f"{response.status} {response.reason}: {shown}")
+        return True
+
+    def headers(self, target: str, data: bytes) -> dict[str, str]:
+        """What goes with the request, its signature among it."""
+        stamp = self._now().strftime("%Y%m%dT%H%M%SZ")
+        digest = hashlib.sha256(data).hexdigest()
+        signed = {
+            "host": self._address.host,
+            "if-none-match": "*",
+            "x-amz-content-sha256": digest,
+            "x-amz-date": stamp,
+        }
+        if self._keys.session is not None:
+            signed["x-amz-security-token"] = self._keys.session
+        names = ";".join(sorted(signed))
+        lines = "".join(f"{name}:{signed[name]}\n" for name in sorted(signed))
+        request = f"PUT\n{target}\n\n{lines}\n{names}\n{digest}"
+        scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
+        summary = hashlib.sha256(request.encode()).hexdigest()
+        signature = self._sign(scope, f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{summary}")
+        return {
+            **signed,
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={self._keys.access}/{scope}, "
+            f"SignedHeaders={names}, Signature={signature}",
+        }
+
+    def _sign(self, scope: str, text: str) -> str:
+        key = f"AWS4{self._keys.secret}".encode()
+        for part in scope.split("/"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        return hmac.digest(key, text.encode(), "sha256").hex()
+
+
+class S3ExclusiveStorage(ObjectStorage):
+    """A bucket; new files are created on condition."""
+
+    def __init__(
+        self, prefix: str, connect: Callable[[], arrow_fs.FileSystem], creation: S3Creation
+    ) -> None:
+        super().__init__(prefix, connect)
+        self._creation = creation
+        self._proven = False
+
+    def _write_new(self, location: str, path: str, data: bytes | memoryview) -> None:
+        if not self._proven:
+            self._prove(location, path)
+            self._proven = True
+        if not self._creation.create(path, bytes(data)):
+            raise exists_already("writing", location)
+
+    def _prove(self, location: str, path: str) -> None:
+        """StorageError when the store takes no notice of the condition: older ones simply overwrite."""
+        probe = f"{path.rpartition('/')[0]}/.riverrun-unfinished-probe-{uuid.uuid4().hex}"
+        first, second = (self._creation.create(probe, b"") for _ in range(2))
+        self._withdraw(probe)
+        if not first or second:
+            raise StorageError(
+                f"writing {location!r}: the store does not keep the condition 'If-None-Match: *' of a PUT, "
+                f"so two JobManagers could both lead; use a newer version of it, or another "
+                f"'high-availability.type'"
+            )
+
+
+def _keys(location: str, config: Mapping[str, str]) -> S3Keys:
+    access, secret = S3_ACCESS_KEY.get(config), S3_SECRET_KEY.get(config)
+    if access is not None and secret is not None:
+        return S3Keys(access, secret)
+    access, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
+    if access and secret:
+        return S3Keys(access, secret, os.environ.get("AWS_SESSION_TOKEN") or None)
+    raise ConfigError(
+        f"location {location!r}: a lease there needs the keys themselves; set {S3_ACCESS_KEY.key!r} and "
+        f"{S3_SECRET_KEY.key!r}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
+    )
+
+
+def _address(bucket: str, config: Mapping[str, str]) -> S3Address:
+    timeout = S3_REQUEST_TIMEOUT.get(config).to_seconds()
+    endpoint = S3_ENDPOINT.get(config)
+    if endpoint is None:
+        # The certificate is for one level of names: a bucket with dots has to be in the path.
+        in_host, host = "." not in bucket, f"s3.{_region(config)}.amazonaws.com"
+        return S3Address(
+            secure=True,
+            host=f"{bucket}.{host}" if in_host else host,
+            in_host=in_host,
+            timeout_s=timeout,
+        )
+    parts = urlsplit(endpoint if "://" in endpoint else f"https://{endpoint}")
+    in_host = S3_PATH_STYLE.get(config) is False
+    return S3Address(
+        secure=parts.scheme == "https",
+        host=f"{bucket}.{parts.netloc}" if in_host else parts.netloc,
+        in_host=in_host,
+        timeout_s=timeout,
+    )
+
+
+def _region(config: Mapping[str, str]) -> str:
+    return (
+        S3_REGION.get(config)
+        or os.environ.get("AWS_REGION")
+        or os.environ.get("AWS_DEFAULT_REGION")
+        or "us-east-1"
+    )
