@@ -1,8 +1,8 @@
 """The entries of one state beside those of another.
 
-Both are read a few key groups at a time: as many as keep about ``_MANY`` entries in memory. Entries are
-found by key, namespace and, of maps, the key in the map; they differ if their values do. When a value was
-last used is no difference. Lists of operators, whose items have no address, are compared as bags.
+Both are read a few key groups at a time. Entries are found by key, namespace and, of maps, the key in the
+map; they differ if their values do. When a value was last used is no difference. Lists of operators, whose
+items have no address, are compared as bags.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from typing import Any, Final, TypeAlias
 
 from riverrun.state.parquet.cells import pickle_of
 from riverrun.state.parquet.columns import Rows
+from riverrun.state_processor.group_windows import GroupWindows
 from riverrun.state_processor.sources import KeyedSource
 from riverrun.state_processor.table import StateTable
 
-_MANY: Final = 100_000
-_FEW: Final = 20_000
 _ADDRESS: Final = ("key", "namespace", "time", "map_key")
 _CONTENT: Final = ("value", "elements", "map_value")
 
@@ -73,17 +72,11 @@ def _keyed_changes(before: StateTable | None, after: StateTable | None) -> Itera
             None if each is None else stack.enter_context(_Side(each, classes))
             for each in (before, after)
         ]
-        start, width = 0, 1
-        while start < classes:
-            wanted = range(start, min(start + width, classes))
+        windows = GroupWindows(classes)
+        for wanted in windows:
             first, second = (({} if side is None else side.entries(wanted)) for side in sides)
-            size = max(len(first), len(second))
+            windows.saw(first, second)
             yield from _compared(first, second)
-            start = wanted.stop
-            if size < _FEW:
-                width *= 2
-            elif size > _MANY and width > 1:
-                width //= 2
 
 
 class _Side(ExitStack):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Any
 
 from riverrun.api.runtime_context import DetachedRuntimeContext
 from riverrun.api.state import (
@@ -18,6 +18,7 @@ from riverrun.api.state import (
 from riverrun.core.errors import ProgramError
 from riverrun.runtime.timer_services import USER_TIMERS
 from riverrun.state.parquet.columns import Rows
+from riverrun.state_processor.group_windows import GroupWindows
 from riverrun.state_processor.keyed_scan import KeyedScan
 from riverrun.state_processor.names import NotInSavepoint
 from riverrun.state_processor.read_states import (
@@ -31,9 +32,6 @@ from riverrun.state_processor.read_states import (
 from riverrun.state_processor.reader_functions import KeyedStateReaderFunction
 from riverrun.state_processor.savepoint import Savepoint
 from riverrun.state_processor.sources import KeyedSource
-
-_FEW: Final = 20_000
-_MANY: Final = 100_000
 
 
 class StateOfAnotherKind(ProgramError):  # noqa: N818
@@ -165,20 +163,16 @@ def _read(
         )
     scans = [stack.enter_context(source.scan()) for _, source in found]
     ctx = _KeyContext(context, stack)
-    start, width = 0, 1
-    while start < context.max_parallelism:
-        ctx.groups = range(start, min(start + width, context.max_parallelism))
+    windows = GroupWindows(context.max_parallelism)
+    for ctx.groups in windows:
         for (cursor, source), scan in zip(found, scans, strict=True):
             cursor.entries = _entries(source.rows_in(scan, ctx.groups))
-        keys = dict.fromkeys(key for cursor, _ in found for key in cursor.entries)
-        for key in keys:
+        windows.saw(*(cursor.entries for cursor, _ in found))
+        for key in dict.fromkeys(key for cursor, _ in found for key in cursor.entries):
             ctx.key = key
             for cursor, _ in found:
                 cursor.key = key
             yield from function.read_key(key, ctx) or ()
-        start = ctx.groups.stop
-        size = sum(len(cursor.entries) for cursor, _ in found)
-        width = width * 2 if size < _FEW else max(width // 2, 1) if size > _MANY else width
 
 
 def _entries(found: Iterator[Rows]) -> dict[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import chain
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeAlias
 
@@ -93,12 +94,36 @@ def open_state(
 class _Tables:
     """The Parquet files of a savepoint; one, unless types changed."""
 
-    def __init__(self, tables: Sequence[OpenTable]) -> None:
-        self._tables = tables
+    def __init__(self, tables: Sequence[OpenTable], end: int) -> None:
+        self._tables = [_TableInOrder(table, end) for table in tables]
 
     def blocks(self, groups: range) -> Iterator[StateBlock]:
         for table in self._tables:
             yield from table.blocks(groups)
+
+
+class _TableInOrder:
+    """A file, whose rows are in the order of their key groups, read on from where it was read up to.
+
+    A row group is decoded once then, however few key groups are asked for at a time.
+    """
+
+    def __init__(self, table: OpenTable, end: int) -> None:
+        self._table = table
+        self._end = end
+        self._at: int | None = None
+        self._rest: Iterator[StateBlock] = iter(())
+
+    def blocks(self, groups: range) -> Iterator[StateBlock]:
+        if self._at != groups.start:
+            self._rest = self._table.blocks(range(groups.start, self._end))
+        self._at = None
+        for block in self._rest:
+            if block.group >= groups.stop:
+                self._rest = chain([block], self._rest)
+                break
+            yield block
+        self._at = groups.stop
 
 
 @contextmanager
@@ -107,7 +132,8 @@ def _parquet(
 ) -> Iterator[OpenState]:
     with ExitStack() as stack:
         parts = [part for part in snapshot.parts if part.name == state]
-        yield _Tables([stack.enter_context(fetched(part.blob, files)) for part in parts])
+        tables = [stack.enter_context(fetched(part.blob, files)) for part in parts]
+        yield _Tables(tables, snapshot.last_group + 1)
 
 
 @contextmanager

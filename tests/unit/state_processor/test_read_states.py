@@ -49,7 +49,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """Jobs that ran before are not run again."""
 
     @cache
-    def run(backend: str, typed: bool, more: tuple[tuple[str, str], ...]) -> Saved:  # noqa: FBT001
+    def run(backend: str, typed: bool, more: tuple[tuple[str, str], ...]) -> Saved:
         config = {"state.backend.type": backend, **dict(more)}
         return saved(tmp_path_factory.mktemp("job"), typed=typed, **config)
 
@@ -62,7 +62,7 @@ def typed(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(params=WAYS)
-def savepoint(request: pytest.FixtureRequest, make: Make, typed: bool) -> Savepoint:  # noqa: FBT001
+def savepoint(request: pytest.FixtureRequest, make: Make, typed: bool) -> Savepoint:
     backend, what, config = request.param
     return Savepoint.read(getattr(make(backend, typed, tuple(config.items())), what))
 
@@ -85,7 +85,7 @@ def arrow(savepoint: Savepoint, operator: str, state: str) -> dict[Any, Any]:
     return dict(zip(table["key"].to_pylist(), table[name].to_pylist(), strict=True))
 
 
-def test_all_states_are_what_the_job_had(savepoint: Savepoint, typed: bool) -> None:  # noqa: FBT001
+def test_all_states_are_what_the_job_had(savepoint: Savepoint, typed: bool) -> None:
     last = {key: numbers[-1] for key, numbers in NUMBERS.items()}
     sums = {key: sum(numbers) for key, numbers in NUMBERS.items()}
     assert dict(rows(savepoint, "everything", "last", "key", "value")) == last
@@ -143,7 +143,7 @@ def test_operator_state_has_the_items_of_all_subtasks(savepoint: Savepoint) -> N
     assert splits["value"].to_pylist() == [{"file": "orders.log", "offset": 60}]
 
 
-def test_columns_are_typed_for_analysts(savepoint: Savepoint, typed: bool) -> None:  # noqa: FBT001
+def test_columns_are_typed_for_analysts(savepoint: Savepoint, typed: bool) -> None:
     for state, content in [
         ("last", pa.int64()),
         ("sum", pa.int64()),
@@ -234,7 +234,7 @@ def test_operators_are_found_by_uid_name_and_id(make: Make) -> None:
         savepoint.state("everything", "las")
     found.name = savepoint.find("ruled").name = "twins"
     with pytest.raises(
-        AmbiguousName, match="2 operators have the name 'twins'.*'everything', 'ruled'"
+        AmbiguousName, match=r"2 operators have the name 'twins'.*'everything', 'ruled'"
     ):
         savepoint.find("twins")
 
