@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
 
-import msgspec
-
 from riverrun.cluster.ha.lease import Found, Lease
 
 
@@ -106,6 +104,7 @@ class Election:
         self._epoch: int | None = None
         self._deadline = 0.0
         self._not_before = 0.0
+        self._stands_back_until = 0.0
 
     @property
     def epoch(self) -> int | None:
@@ -128,8 +127,9 @@ class Election:
 
     def next(self, now: float) -> Step:
         """What to do now."""
-        if now < self._not_before:
-            return Wait(self._not_before)
+        not_before = max(self._not_before, 0 if self._epoch else self._stands_back_until)
+        if now < not_before:
+            return Wait(not_before)
         if not self._current:
             return Look()
         if self._epoch is not None:
@@ -186,15 +186,14 @@ class Election:
         self._not_before = now + self._timing.retry_ms
         return self.on_time(now)
 
-    def resign(self, now: float) -> tuple[Deposed | None, Put | None]:
-        """Lead no more and let others go first; the ``Put`` tells them, once this one has stopped acting."""
-        self._not_before = now + self._timing.lease_ms
-        if self._epoch is None:
-            return None, None
-        told = msgspec.structs.replace(self._written(self._epoch), released=True)
-        known, self._current = self._current, False
-        put = Put(told, self._seen.version, acquires=False) if known else None
-        return self._lose(self._epoch, Loss.RESIGNED), put
+    def resign(self, now: float) -> Change | None:
+        """Lead no more, and let others go first for as long as a lease lasts.
+
+        Whoever drives this releases the lease then, once nothing acts any more.
+        """
+        self._stands_back_until = now + self._timing.lease_ms
+        self._current = False
+        return None if self._epoch is None else self._lose(self._epoch, Loss.RESIGNED)
 
     def _lose(self, epoch: int, loss: Loss) -> Deposed:
         self._epoch = None

@@ -171,23 +171,25 @@ def test_a_renewal_that_comes_back_after_the_loss_does_not_bring_the_leader_back
     assert (again.lease.epoch, again.acquires) == (2, True)
 
 
-def test_who_resigns_tells_the_others_and_lets_them_go_first() -> None:
+def test_who_resigns_lets_others_go_first() -> None:
     election = leader()
 
-    lost, put = election.resign(300)
+    assert election.resign(300) == Deposed(1, Loss.RESIGNED)
 
-    assert lost == Deposed(1, Loss.RESIGNED)
-    assert put is not None
-    assert (put.lease.released, put.lease.epoch, put.replaced) == (True, 1, "v1")
+    assert not election.may_act(300)
     assert election.next(300) == Wait(300 + TIMING.lease_ms)
-    assert election.resign(310) == (None, None)
+    assert election.resign(300) is None
 
 
-def test_who_resigns_without_knowing_the_lease_does_not_touch_it() -> None:
+def test_a_renewal_that_comes_back_after_the_resignation_changes_nothing() -> None:
     election = leader()
-    election.on_failure(210)
+    put = election.next(200)
+    assert isinstance(put, Put)
+    election.resign(210)
 
-    assert election.resign(300) == (Deposed(1, Loss.RESIGNED), None)
+    assert election.on_written(220, put, "v2", began=200) is None
+
+    assert election.next(500) == Wait(210 + TIMING.lease_ms)
 
 
 @st.composite
