@@ -30,6 +30,19 @@ log = logging.getLogger(__name__)
 ClientHandler: TypeAlias = Callable[[int, Sequence[Any]], None]
 """Called with (subtask, values)."""
 
+
+@dataclass(frozen=True, slots=True)
+class RawHandler:
+    """A handler that wants the bytes: the client that can open them is another process."""
+
+    take: Callable[[str, int, bytes], None]
+    """Called with (operator id, subtask, payload)."""
+
+    def __call__(self, subtask: int, values: Sequence[Any]) -> None:
+        """Never called: values are not unpickled for it."""
+        raise InternalError(f"subtask {subtask}: {len(values)} values were unpickled for nobody")
+
+
 REMEMBERED_COMMITS: Final = 10_000
 """How many commit ids of an operator are kept. A task sends again only what its checkpoint holds."""
 
@@ -209,14 +222,20 @@ class ClientDelivery:
     def _work(self) -> None:
         while (item := self._take()) is not None:
             try:
-                values = pickle.loads(item.run.payload)
-                self._handlers[item.run.operator_id](item.subtask, values)
+                self._hand_over(item)
             except Exception as e:  # noqa: BLE001  (the client's own code: any failure is the job's)
                 self.fail(failure_of(e))
                 return
             self._credit(item)
         if self._is_wanted():
             self._on_drained()
+
+    def _hand_over(self, item: _Waiting) -> None:
+        handler = self._handlers[item.run.operator_id]
+        if isinstance(handler, RawHandler):
+            handler.take(item.run.operator_id, item.subtask, item.run.payload)
+        else:
+            handler(item.subtask, pickle.loads(item.run.payload))
 
     def _take(self) -> _Waiting | None:
         """The next run, waiting for it; ``None`` when there will be none."""

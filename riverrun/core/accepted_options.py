@@ -49,7 +49,7 @@ _BY_PREFIX: Final = {
         watermark-alignment.buffer-size default-kryo-serializers registered-kryo-types registered-pojo-types
     """,
     "execution": """
-        attached batch-shuffle-mode job-listeners shutdown-on-application-finish shutdown-on-attached-exit
+        batch-shuffle-mode job-listeners shutdown-on-application-finish shutdown-on-attached-exit
         sorted-inputs.enabled sorted-inputs.memory submit-failed-job-on-application-error target
         program-config.enabled program-config.wildcards allow-client-job-configurations
         state-recovery.without-channel-state.checkpoint-id
@@ -125,7 +125,7 @@ _BY_PREFIX: Final = {
         parent-first-patterns.default resolve-order
     """,
     "heartbeat": "interval timeout rpc-failure-threshold",
-    "client": "heartbeat.interval heartbeat.timeout retry-period timeout",
+    "client": "heartbeat.interval retry-period timeout",
     "cluster": """
         intercept-user-system-exit processes.halt-on-fatal-error thread-dump.stacktrace-max-depth
         uncaught-exception-handling registration.error-delay registration.initial-timeout

@@ -58,6 +58,18 @@ REST_CLIENT_AUTHORITY: Final = ConfigOption(
     None,
     "PEM file: callers need a certificate that it signed",
 )
+REST_AUTHORITY: Final = ConfigOption(
+    "riverrun.rest.tls.authority",
+    optional(STRING),
+    None,
+    "PEM file: clients accept a JobManager whose certificate it signed",
+)
+REST_CLIENT_CERTIFICATE: Final = ConfigOption(
+    "riverrun.rest.tls.client-certificate", optional(STRING), None, "PEM file: the client's own"
+)
+REST_CLIENT_KEY: Final = ConfigOption(
+    "riverrun.rest.tls.client-key", optional(STRING), None, "PEM file with the key of it"
+)
 UPLOAD_DIR: Final = ConfigOption(
     "web.upload.dir",
     optional(STRING),
@@ -84,6 +96,20 @@ RESCALE_ENABLED: Final = ConfigOption(
 )
 REFRESH_INTERVAL: Final = ConfigOption(
     "web.refresh-interval", DURATION, Duration.of_seconds(3), "how often the page asks for news"
+)
+
+CLIENT_PATIENCE: Final = ConfigOption(
+    "client.heartbeat.timeout",
+    DURATION,
+    Duration.of_seconds(180),
+    "after how long without a sign of its client a job keeps no values for it any more",
+)
+
+ATTACHED: Final = ConfigOption(
+    "execution.attached",
+    BOOLEAN,
+    default=True,
+    description="whether a program that sends its job to a JobManager stays and takes what the job prints",
 )
 
 # what is kept of jobs that ended

@@ -15,6 +15,7 @@ from riverrun.core.errors import Failure
 from riverrun.core.ids import Attempt, JobId, Millis
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.job_graph import JobGraph
+from riverrun.graph.program_code import ProgramCode
 from riverrun.graph.rescaling import Parallelism
 
 
@@ -39,6 +40,8 @@ class JobSubmission:
 
     For a job whose JobMaster is gone; comes before ``restore_from``.
     """
+    code: ProgramCode | None = None
+    """What its functions import; ``None``: what this process can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from riverrun.core.errors import ConfigError, ProgramError
 from riverrun.graph.executor import JobExecutor
 
 _IN_PROCESS: Final = "riverrun.local.executor:InProcessExecutor"
+_REMOTE: Final = "riverrun.client.remote_executor:RemoteExecutor"
 _SPARK: Final = "riverrun.spark.driver.executor:SparkExecutor"
 
 EXECUTORS: Final = (
@@ -23,6 +24,7 @@ EXECUTORS: Final = (
     (re.compile(r"spark://.+"), _SPARK),
     (re.compile(r"yarn"), _SPARK),
     (re.compile(r"k8s://.+"), _SPARK),
+    (re.compile(r"https?://.+"), _REMOTE),
 )
 """Form of the master -> module and class that has ``create(master=, config=, session=)``."""
 
@@ -58,5 +60,5 @@ def _target(master: str) -> str:
             return target
     raise ConfigError(
         f"option 'riverrun.master': is {master!r}; expected local, local[N], local[*], "
-        f"spark://host:port, yarn, k8s://..., or in-process"
+        f"spark://host:port, yarn, k8s://..., http://host:port of a JobManager, or in-process"
     )

@@ -7,9 +7,11 @@ for an uploaded program, in a process of its own.
 from __future__ import annotations
 
 import logging
+import shutil
+import tempfile
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import riverrun
 from riverrun.cluster.dispatcher.dispatcher import JobDispatcher
@@ -22,6 +24,7 @@ from riverrun.core.clock import SystemClock
 from riverrun.core.ids import JobId
 from riverrun.core.secrets import masked_settings
 from riverrun.graph.executor import JobSubmission
+from riverrun.jobmanager.sessions import SessionSubmissions
 from riverrun.rest.app import rest_app
 from riverrun.rest.context import RestContext
 from riverrun.rest.routes import ROUTES
@@ -38,9 +41,12 @@ class JobManager:
     Args:
         executor: of the application; closed with the JobManager.
         config: the JobManager's settings.
+        session: whether it takes jobs of other processes.
     """
 
-    def __init__(self, executor: SparkExecutor, config: Mapping[str, str]) -> None:
+    def __init__(
+        self, executor: SparkExecutor, config: Mapping[str, str], *, session: bool = False
+    ) -> None:
         self._executor = executor
         self._config = config
         self._clock = SystemClock()
@@ -58,13 +64,15 @@ class JobManager:
             self._clock,
         )
         self._server: RestServer | None = None
+        self._scratch: Path | None = None
+        self._submissions = self._session_submissions() if session else None
 
     @staticmethod
-    def create(config: Mapping[str, str], session: Any = None) -> JobManager:
-        """A JobManager on the user's ``session``, or on an application of its own."""
+    def create(config: Mapping[str, str], *, session: bool = False) -> JobManager:
+        """A JobManager on a Spark application of its own."""
         master = options.MASTER.get(config)
-        executor = SparkExecutor.create(master=master, config=config, session=session)
-        return JobManager(executor, config)
+        executor = SparkExecutor.create(master=master, config=config, session=None)
+        return JobManager(executor, config, session=session)
 
     @property
     def url(self) -> str | None:
@@ -79,7 +87,12 @@ class JobManager:
             ExternalError: no port is free.
         """
         if self._server is None:
-            app = rest_app(RestContext(self.dispatcher), ROUTES)
+            context = RestContext(
+                self.dispatcher,
+                submissions=self._submissions,
+                upload_limit=cluster_options.UPLOAD_MAX.get(self._config),
+            )
+            app = rest_app(context, ROUTES)
             server = RestServer(app, ServerSettings.from_config(self._config))
             server.start()
             self._server = server
@@ -90,12 +103,14 @@ class JobManager:
         waiting = self._announce(submission)
         return self._start(submission, waiting)
 
-    def submit_later(self, submission: JobSubmission) -> JobId:
+    def submit_later(
+        self, submission: JobSubmission, on_end: Callable[[], None] = lambda: None
+    ) -> JobId:
         """Accept a job and return; what refuses it is found in its report."""
         waiting = self._announce(submission)
         threading.Thread(
-            target=self._start_quietly,
-            args=(submission, waiting),
+            target=self._run,
+            args=(submission, waiting, on_end),
             name=f"riverrun-submit-{submission.job}",
             daemon=True,
         ).start()
@@ -108,6 +123,17 @@ class JobManager:
         self.dispatcher.close()
         if server is not None:
             server.close()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _session_submissions(self) -> SessionSubmissions:
+        folder = cluster_options.UPLOAD_DIR.get(self._config)
+        if folder is None:
+            self._scratch = Path(tempfile.mkdtemp(prefix="riverrun-uploads-"))
+            folder = str(self._scratch)
+        return SessionSubmissions(
+            self.submit_later, self.dispatcher.knows, Path(folder) / "artifacts", self._config
+        )
 
     def _announce(self, submission: JobSubmission) -> InitializingJob:
         waiting = InitializingJob(
@@ -135,11 +161,15 @@ class JobManager:
             job.cancel()
         return job
 
-    def _start_quietly(self, submission: JobSubmission, waiting: InitializingJob) -> None:
+    def _run(
+        self, submission: JobSubmission, waiting: InitializingJob, on_end: Callable[[], None]
+    ) -> None:
         try:
-            self._start(submission, waiting)
+            self._start(submission, waiting).wait()
         except Exception as e:  # noqa: BLE001  (it is in the job's report)
             log.info("job was not started job=%s reason=%s", submission.job, e)
+        finally:
+            on_end()
 
 
 def _history(config: Mapping[str, str], clock: SystemClock) -> JobHistory:

@@ -19,7 +19,17 @@ from starlette.types import ExceptionHandler
 
 from riverrun.rest.context import RestContext
 from riverrun.rest.problems import ErrorBody, HttpProblem, problem_of
-from riverrun.rest.routing import Call, Raw, Route, checked_body, checked_path, checked_query
+from riverrun.rest.routing import (
+    BodyKind,
+    Call,
+    Raw,
+    Receiver,
+    Route,
+    checked_body,
+    checked_path,
+    checked_query,
+)
+from riverrun.rest.uploads import uploaded
 
 log = logging.getLogger(__name__)
 
@@ -58,20 +68,41 @@ class _Endpoint:
 
     async def _answer(self, request: Request) -> Response:
         route = self.route
-        call: Call[Any, Any, Any] = Call(
-            checked_path(route, request.path_params),
-            checked_query(route, request.query_params.multi_items()),
-            checked_body(route, await body_of(request)) if route.takes is not None else None,
-        )
-        if route.slow:
-            answer = await run_in_threadpool(route.handler, self.context, call)
-        else:
-            answer = route.handler(self.context, call)
+        path = checked_path(route, request.path_params)
+        query = checked_query(route, request.query_params.multi_items())
+        match route.body:
+            case BodyKind.STREAM:
+                await self._receive(request, Call(path, query, None))
+                answer = None
+            case BodyKind.FILE:
+                async with uploaded(request, self.context.upload_limit) as file:
+                    answer = await self._handled(Call(path, query, file))
+            case BodyKind.BYTES:
+                body = await body_of(request, self.context.upload_limit)
+                answer = await self._handled(Call(path, query, body))
+            case BodyKind.JSON:
+                text = await body_of(request) if route.takes is not None else b""
+                answer = await self._handled(Call(path, query, checked_body(route, text)))
         if isinstance(answer, Raw):
             headers = dict(answer.headers)
             return Response(answer.content, route.status, headers, answer.media_type)
         content = b"{}" if answer is None else msgspec.json.encode(answer)
         return Response(content, route.status, media_type=_JSON)
+
+    async def _handled(self, call: Call[Any, Any, Any]) -> Any:
+        if self.route.slow:
+            return await run_in_threadpool(self.route.handler, self.context, call)
+        return self.route.handler(self.context, call)
+
+    async def _receive(self, request: Request, call: Call[Any, Any, Any]) -> None:
+        receiver: Receiver = await self._handled(call)
+        try:
+            async for piece in request.stream():
+                await run_in_threadpool(receiver.write, piece)
+            await run_in_threadpool(receiver.keep)
+        except BaseException:
+            receiver.discard()
+            raise
 
 
 async def body_of(request: Request, limit: int = MAX_BODY) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from riverrun.cluster.dispatcher.gateway import Dispatcher
+from riverrun.cluster.dispatcher.gateway import Dispatcher, Submissions
 from riverrun.rest.operations import Operations
 
 
@@ -14,3 +14,7 @@ class RestContext:
 
     dispatcher: Dispatcher
     operations: Operations = field(default_factory=Operations)
+    submissions: Submissions | None = None
+    """Takes jobs and files of other processes; ``None`` where only this process runs jobs."""
+    upload_limit: int = 100 << 20
+    """Bytes of the largest body that is taken."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from riverrun.rest.problems import ErrorBody
-from riverrun.rest.routing import Raw, Route
+from riverrun.rest.routing import BodyKind, Raw, Route
 
 _REFS: Final = "#/components/schemas/{name}"
 _ERRORS: Final = {
@@ -54,9 +54,12 @@ def _operation(route: Route, schemas: Mapping[str, Any]) -> dict[str, Any]:
         "parameters": [*_parameters(route.of, "path"), *_parameters(route.query, "query")],
         "responses": {str(route.status): _success(route, schemas), **_failures(schemas)},
     }
-    if route.upload:
+    if route.body is BodyKind.FILE:
         file = {"type": "object", "properties": {"jarfile": {"type": "string", "format": "binary"}}}
         operation["requestBody"] = {"content": {"multipart/form-data": {"schema": file}}}
+    elif route.body is not BodyKind.JSON:
+        raw = {"schema": {"type": "string", "format": "binary"}}
+        operation["requestBody"] = {"content": {"application/octet-stream": raw}}
     elif route.takes is not None:
         body = {"application/json": {"schema": schemas[repr(route.takes)]}}
         operation["requestBody"] = {"content": body}

@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from riverrun.cluster.dispatcher.gateway import JobIsOver, UnknownJob
+from riverrun.cluster.dispatcher.gateway import JobIsKnown, JobIsOver, UnknownJob
+from riverrun.cluster.submission.artifacts import ArtifactTooLarge
 from riverrun.core.errors import CheckpointFailed, ExternalError, ProgramError, RiverrunError
 
 
@@ -32,6 +33,8 @@ class ErrorBody(msgspec.Struct, frozen=True):
 _STATUS: Final = (
     (UnknownJob, HTTPStatus.NOT_FOUND),
     (JobIsOver, HTTPStatus.CONFLICT),
+    (JobIsKnown, HTTPStatus.CONFLICT),
+    (ArtifactTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (CheckpointFailed, HTTPStatus.CONFLICT),
     (ProgramError, HTTPStatus.BAD_REQUEST),
     (ExternalError, HTTPStatus.SERVICE_UNAVAILABLE),

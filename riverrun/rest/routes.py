@@ -12,6 +12,7 @@ from riverrun.rest.handlers import (
     metrics,
     rescaling,
     savepoints,
+    submission,
     vertices,
 )
 from riverrun.rest.routing import Route
@@ -25,6 +26,7 @@ OFFERED: Final[tuple[Route, ...]] = (
     *checkpoints.ROUTES,
     *savepoints.ROUTES,
     *rescaling.ROUTES,
+    *submission.ROUTES,
     *vertices.ROUTES,
 )
 """What the interface does. Fixed paths stand before those with names in the same place."""

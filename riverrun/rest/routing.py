@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
+from enum import Enum, auto
+from pathlib import Path
+from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -74,6 +76,40 @@ class Call(Generic[P, Q, B]):
     """What the route's ``takes`` says; ``None`` where it takes nothing."""
 
 
+class BodyKind(Enum):
+    """How the body of a request is taken."""
+
+    JSON = auto()
+    BYTES = auto()
+    """As it is: the handler gets bytes."""
+    STREAM = auto()
+    """Piece by piece: the handler gives a ``Receiver`` for it."""
+    FILE = auto()
+    """A form with a file: the handler gets an ``UploadedFile``, and the file is gone afterwards."""
+
+
+class Receiver(Protocol):
+    """Takes a body piece by piece."""
+
+    def write(self, piece: bytes) -> None:
+        """Take the next bytes."""
+
+    def keep(self) -> object:
+        """All of them came."""
+
+    def discard(self) -> None:
+        """No more come, or they are not wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file that came with a form."""
+
+    name: str
+    """As the client calls it: not to be trusted."""
+    path: Path
+
+
 @dataclass(frozen=True, slots=True)
 class Raw:
     """An answer that is not JSON."""
@@ -106,8 +142,7 @@ class Route:
     """The type of the request's body; ``None``: no body. With a default for every field, none is needed."""
     status: int = 200
     slow: bool = False
-    upload: bool = False
-    """Whether the body is a file that is streamed to disk; the handler gets its path."""
+    body: BodyKind = BodyKind.JSON
 
     @property
     def summary(self) -> str:

@@ -141,6 +141,10 @@ class JobDispatcher:
     def require(self, job: JobId, bounds: Mapping[str, Bounds]) -> None:
         self._alive(job).require({VertexId(name): each for name, each in bounds.items()})
 
+    def knows(self, job: JobId) -> bool:
+        """Whether there is such a job, running or ended."""
+        return self._find(job) is not None or self._history.get(job) is not None
+
     def running(self, job: JobId) -> ReportedJob | None:
         """The job itself, while it runs."""
         found = self._find(job)

@@ -15,6 +15,9 @@ import msgspec
 from riverrun.cluster.job_report import JobReport, JobSummary
 from riverrun.cluster.resources.requirements import Bounds
 from riverrun.cluster.resources.task_managers import TaskManager
+from riverrun.cluster.submission.artifacts import ArtifactStore
+from riverrun.cluster.submission.client_values import ClientValues
+from riverrun.cluster.submission.wire import SubmitRequest
 from riverrun.core.errors import ProgramError
 from riverrun.core.ids import JobId
 
@@ -23,8 +26,29 @@ class UnknownJob(ProgramError):  # noqa: N818
     """There is no such job, now or in the history."""
 
 
+class JobIsKnown(ProgramError):  # noqa: N818
+    """There is a job with this id already."""
+
+
 class JobIsOver(ProgramError):  # noqa: N818
     """What was asked needs a job that runs, and it has ended."""
+
+
+class Submissions(Protocol):
+    """Takes jobs that come from other processes."""
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """Files that came with them."""
+
+    def submit(self, request: SubmitRequest) -> JobId:
+        """Accept a job and return.
+
+        MalformedGraph, ArtifactMissing; JobIsKnown for an id that another job has.
+        """
+
+    def values(self, job: JobId) -> ClientValues:
+        """Values on their way to the job's client; UnknownJob."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ class ExceptionEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Something that went wrong, with the user's own traceback where it was the user's code."""
 
     exception_name: str = msgspec.field(name="exceptionName")
+    message: str = ""
     stacktrace: str
     timestamp: int
     task_name: str = msgspec.field(name="taskName", default="")

@@ -101,6 +101,12 @@ class CheckpointRequest(msgspec.Struct, frozen=True, kw_only=True):
     trigger_id: TriggerId | None = msgspec.field(name="triggerId", default=None)
 
 
+class RescaleRequest(msgspec.Struct, frozen=True):
+    """New parallelisms of some vertices, by id, uid or name."""
+
+    vertices: dict[str, int] = {}
+
+
 class DisposalRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Delete a savepoint."""
 

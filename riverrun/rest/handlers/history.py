@@ -68,6 +68,7 @@ def exception_entry(failure: FailureReport) -> ExceptionEntry:
         where = f"{where} ({failure.subtask})"
     return ExceptionEntry(
         exception_name=failure.type_name,
+        message=failure.message,
         stacktrace=failure.traceback or f"{failure.type_name}: {failure.message}",
         timestamp=failure.at,
         task_name=where,

@@ -18,10 +18,10 @@ from riverrun.rest.bodies.history import (
     VertexRequirements,
     VertexRescale,
 )
-from riverrun.rest.bodies.operations import OperationResult, TriggerResponse
+from riverrun.rest.bodies.operations import OperationResult, RescaleRequest, TriggerResponse
 from riverrun.rest.context import RestContext
 from riverrun.rest.handlers.savepoints import operation_result
-from riverrun.rest.problems import not_found
+from riverrun.rest.problems import bad_request, not_found
 from riverrun.rest.routing import Call, Nothing, OfJob, OfTrigger, Route
 
 AboutJob: TypeAlias = Call[OfJob, Nothing, None]
@@ -32,7 +32,7 @@ _RESCALE: Final = "rescaling"
 class Wanted(msgspec.Struct, frozen=True):
     """The parallelism that every vertex shall have whose own the program does not fix."""
 
-    parallelism: Annotated[int, msgspec.Meta(ge=1)]
+    parallelism: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 class OfRescale(OfJob, frozen=True):
@@ -41,12 +41,17 @@ class OfRescale(OfJob, frozen=True):
     rescaleuuid: str
 
 
-def rescale(rest: RestContext, call: Call[OfJob, Wanted, None]) -> TriggerResponse:
-    """Let a running job go on with another parallelism."""
-    job = call.path.job
+def rescale(rest: RestContext, call: Call[OfJob, Wanted, RescaleRequest]) -> TriggerResponse:
+    """Let a running job go on with another parallelism: all of it, or some vertices."""
+    job, all_of_it, some = call.path.job, call.query.parallelism, call.body.vertices
+    if (all_of_it is None) == (not some):
+        raise bad_request(
+            "rescaling: expected the parameter 'parallelism', or a body with 'vertices' "
+            "(id, uid or name -> parallelism), and not both"
+        )
 
     def start() -> Future[None]:
-        return rest.dispatcher.rescale(job, call.query.parallelism)
+        return rest.dispatcher.rescale(job, some if all_of_it is None else all_of_it)
 
     return TriggerResponse(rest.operations.begin(f"{_RESCALE} of {job}", start))
 
@@ -135,7 +140,13 @@ _REQUIREMENTS: Final = "/jobs/{jobid}/resource-requirements"
 _HISTORY: Any = list[RescaleEntry]
 ROUTES: Final = (
     Route(
-        "PATCH", "/jobs/{jobid}/rescaling", rescale, gives=TriggerResponse, of=OfJob, query=Wanted
+        "PATCH",
+        "/jobs/{jobid}/rescaling",
+        rescale,
+        gives=TriggerResponse,
+        of=OfJob,
+        query=Wanted,
+        takes=RescaleRequest,
     ),
     Route(
         "GET",

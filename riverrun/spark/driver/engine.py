@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 import threading
@@ -17,8 +16,10 @@ from riverrun.core.errors import Failure
 from riverrun.core.ids import JobId
 from riverrun.graph.deployment import Deployment, TaskDeployment
 from riverrun.graph.pickling import dumps
+from riverrun.graph.program_code import ProgramCode
 from riverrun.spark.driver.jvm import ROW_SCHEMA, NoFreeSlots, SparkJvm, SparkRefused
 from riverrun.spark.driver.settings import session_settings
+from riverrun.spark.driver.shipping import search_path_of, send_files, workers_of
 from riverrun.spark.worker.main import Place, StageBody
 
 _LAG_S: Final = 10.0
@@ -30,11 +31,17 @@ class SparkEngine:
     """Satisfies ``cluster.engine.Engine``; used for one attempt."""
 
     def __init__(
-        self, session: SparkSession, job: JobId, name: str, config: Mapping[str, str]
+        self,
+        session: SparkSession,
+        job: JobId,
+        name: str,
+        config: Mapping[str, str],
+        code: ProgramCode | None = None,
     ) -> None:
         self._session = session
         self._jvm = SparkJvm(session)
         self._job, self._name, self._config = job, name, config
+        self._code = code
         self._cancelled = threading.Event()
         # Of this attempt alone: a cancelled group takes no jobs any more.
         self._group = f"riverrun-{job}-{secrets.token_hex(4)}"
@@ -55,14 +62,31 @@ class SparkEngine:
             self._jvm.cancel(self._group)
 
     def _plan(self, layers: Sequence[Sequence[Deployment]], control: ControlAccess) -> DataFrame:
+        context = self._session.sparkContext
+        files = send_files(context, self._code)
+        with workers_of(context, self._code):
+            return self._planned(layers, control, files)
+
+    def _planned(
+        self,
+        layers: Sequence[Sequence[Deployment]],
+        control: ControlAccess,
+        files: tuple[str, ...],
+    ) -> DataFrame:
         rows = self._session.range(0, len(layers[0]), 1, len(layers[0]))
         for number, layer in enumerate(layers):
             if number > 0:
                 rows = self._jvm.pipelined(rows, len(layer))
-            rows = rows.mapInArrow(self._body(number, layer, control), ROW_SCHEMA)
+            rows = rows.mapInArrow(self._body(number, layer, control, files), ROW_SCHEMA)
         return rows
 
-    def _body(self, number: int, layer: Sequence[Deployment], control: ControlAccess) -> StageBody:
+    def _body(
+        self,
+        number: int,
+        layer: Sequence[Deployment],
+        control: ControlAccess,
+        files: tuple[str, ...],
+    ) -> StageBody:
         return StageBody(
             job=str(self._job),
             attempt=layer[0].attempt,
@@ -72,7 +96,8 @@ class SparkEngine:
             address=control.address,
             secret=control.secret,
             config=dict(self._config),
-            search_path=tuple(os.path.abspath(path) for path in sys.path if path),  # noqa: PTH100
+            search_path=search_path_of(self._code),
+            files=files,
         )
 
     def _run(

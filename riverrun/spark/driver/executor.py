@@ -107,7 +107,11 @@ class SparkExecutor:
 
     def _engine(self, submission: JobSubmission) -> SparkEngine:
         return SparkEngine(
-            self._handle.for_job(), submission.job, submission.name, submission.config
+            self._handle.for_job(),
+            submission.job,
+            submission.name,
+            submission.config,
+            submission.code,
         )
 
     def _rescale_place(self, submission: JobSubmission) -> CheckpointPlace:

@@ -84,6 +84,8 @@ class StageBody:
     secret: bytes = field(repr=False)
     config: Mapping[str, str] = field(repr=False)
     search_path: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    """Zips of modules that Spark brought to the executor."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The generator that Spark drives; yields Arrow batches of rows for the next layer."""
@@ -172,6 +174,7 @@ class _Host:
         yield empty_batch()
 
     def _deployment(self) -> Deployment:
+        _extend_search_path(_brought(self._body.files))
         _extend_search_path(self._body.search_path)
         layer: tuple[Deployment, ...] = loads(self._body.program)
         return layer[self._partition]
@@ -237,6 +240,13 @@ def _drained(batches: Iterable[Any]) -> Iterator[Any]:
     for _ in batches:
         pass
     return iter(())
+
+
+def _brought(names: Iterable[str]) -> list[str]:
+    """Where the files are that came with the job."""
+    from pyspark import SparkFiles  # noqa: PLC0415  (only inside a Spark worker)
+
+    return [SparkFiles.get(name) for name in names]
 
 
 def _extend_search_path(search_path: Iterable[str]) -> None:

@@ -71,7 +71,11 @@ def full_report(dispatcher: RecordedDispatcher) -> None:
 
 
 READS = [
-    route.path for route in OFFERED if route.method == "GET" and "{triggerid}" not in route.path
+    route.path
+    for route in OFFERED
+    if route.method == "GET"
+    and "{triggerid}" not in route.path
+    and route.path in contract()["paths"]
 ]
 
 
@@ -93,8 +97,7 @@ def test_what_is_read_is_what_flinks_contract_says(client: TestClient, path: str
     response = client.get(filled(path))
 
     assert response.status_code == 200, response.text
-    if path in contract()["paths"]:
-        check_against_contract("GET", path, 200, response.content)
+    check_against_contract("GET", path, 200, response.content)
 
 
 @pytest.mark.parametrize(("number", "kind"), [(3, "completed"), (4, "failed"), (5, "in_progress")])
