@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 from rich.table import Table
 
-from riverrun.state_processor.comparison import Change
+from riverrun.state_processor.comparison import Change, Verb
 from riverrun.state_processor.difference import StateDifference
 from riverrun.state_processor.facts import OperatorFacts, SavepointFacts, StateFacts
 from riverrun.state_processor.plain_values import as_json, iso, text
@@ -127,17 +127,19 @@ def show_differences(found: Sequence[StateDifference]) -> None:
 
 def change_line(change: Change) -> str:
     """One difference, as ``diff`` would say it."""
-    place = ", ".join(f"{name} {_cell(name, part)}" for name, part in change.address.items())
-    before, after = text(change.before), text(change.after)
-    timers = change.address.keys() >= {"time"}
-    match change.verb.value:
-        case "added":
-            content = f"+ {place}" if timers else f"+ {place}: {after}"
-        case "removed":
-            content = f"- {place}" if timers else f"- {place}: {before}"
-        case _:
-            content = f"~ {place}: {before} -> {after}"
-    return content.replace(" : ", " ")
+    place = ", ".join(
+        f"{name} {_cell(name, part)}"
+        for name, part in change.address.items()
+        if name != "namespace" or part is not None
+    )
+    sign, content = {
+        Verb.ADDED: ("+", text(change.after)),
+        Verb.REMOVED: ("-", text(change.before)),
+        Verb.CHANGED: ("~", f"{text(change.before)} -> {text(change.after)}"),
+    }[change.verb]
+    if "time" in change.address:
+        return f"{sign} {place}"
+    return f"{sign} {place}: {content}" if place else f"{sign} {content}"
 
 
 def change_as_json(change: Change) -> dict[str, Any]:
