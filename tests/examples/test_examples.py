@@ -84,6 +84,11 @@ COLUMNS = """\
 10 s  customer 2: 25000 payments, 126237500 cents, at most 10097
 10 s  customer 3: 25000 payments, 126212500 cents, at most 10096
 """
+BOOTSTRAPPED = """\
+ada: 125.00
+bob: 10.00
+dan: 0.75
+"""
 PYFLINK_WORDS = """\
 (be,2)
 (is,1)
@@ -109,6 +114,7 @@ PLAIN = {
     "async_enrichment.py": ENRICHED,
     "windowed_spend.py": MINUTES,
     "columns_spend.py": COLUMNS,
+    "bootstrap_state.py": BOOTSTRAPPED,
 }
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}

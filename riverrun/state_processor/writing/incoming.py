@@ -15,6 +15,7 @@ from riverrun.state_processor.writing.refusals import WriteRefused
 ROWS: Final = 8192
 """Rows that are worked on together."""
 
+_MOST_BYTES: Final = 4 << 20
 _NOTHING: Final = object()
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
@@ -118,9 +119,22 @@ def _of_spark(frame: Any) -> Batches:
 
 
 def _packed(batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Each batch as a row with its bytes; runs in Spark's workers."""
+    """Some batches at a time as a row with their bytes; runs in Spark's workers."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    # In sessions that are set for jobs of riverrun a batch is a single row.
     for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        yield pa.RecordBatch.from_pydict({"data": [sink.getvalue().to_pybytes()]})
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= ROWS or size >= _MOST_BYTES:
+            yield _as_row(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield _as_row(held)
+
+
+def _as_row(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
+        writer.write_batch(pa.concat_batches(batches))
+    return pa.RecordBatch.from_pydict({"data": [sink.getvalue().to_pybytes()]})
