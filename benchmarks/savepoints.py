@@ -2,10 +2,10 @@
 
 A job of parallelism 2 is filled with a million keys; then a savepoint is taken, from the request to the
 complete folder, and the job is cancelled. The same job starts from it at parallelism 3, from its submission
-until every keyed subtask has its state, and until each has its first record. Memory is that of the workers
-of the keyed function: by how much the one that grew most was above what it had before the savepoint, and,
-of the restore, above what it has afterwards. The limit is one process with nothing but pyarrow, numpy and
-dicts, which writes and reads the same columns.
+until every keyed subtask has its state, and until each has its first record. Memory is that of the largest
+worker of the keyed function: what it has before the savepoint, with half of the keys, and by how much more it
+had meanwhile; and the most that one had during the restore, with a third of the keys. The limit is one process
+with nothing but pyarrow, numpy and dicts, which writes and reads the same columns.
 """
 
 import argparse
@@ -40,7 +40,7 @@ _SAMPLE_S: Final = 0.02
 
 
 class Memory:
-    """Watches what processes have in memory; the most of each above a base."""
+    """Watches what processes have in memory."""
 
     def __init__(self, processes: Callable[[], list[int]]) -> None:
         self._processes = processes
@@ -49,11 +49,11 @@ class Memory:
         self._watch = Thread(target=self._sample_often, daemon=True)
         self._watch.start()
 
-    def most_above(self, base: Mapping[int, int]) -> float:
-        """Megabytes of the process that grew most, from the beginning until now; the watch ends."""
+    def most(self) -> dict[int, int]:
+        """The most bytes that each process had; the watch ends."""
         self._over.set()
         self._watch.join()
-        return max((self._most[pid] - base[pid]) / (1 << 20) for pid in base)
+        return self._most
 
     def _sample_often(self) -> None:
         while not self._over.wait(_SAMPLE_S):
@@ -77,7 +77,8 @@ class Round:
     savepoint_s: float
     pause_ms: float
     """The longest synchronous part: for so long a subtask took no records."""
-    savepoint_mb: float
+    held_mb: float
+    grew_mb: float
     folder_mb: float
     opened_s: float
     flows_s: float
@@ -97,7 +98,7 @@ def measured(backend: str, shape: str, keys: int, folder: Path) -> Round:
         started = time.monotonic()
         location = job.client.trigger_savepoint(str(folder / "savepoints")).result()
         savepoint_s = time.monotonic() - started
-        savepoint_mb = memory.most_above(base)
+        most = memory.most()
         pause_ms = _longest_pause(job.client.get_checkpoints())
     finally:
         job.cancel()
@@ -107,13 +108,22 @@ def measured(backend: str, shape: str, keys: int, folder: Path) -> Round:
         memory = Memory(job.processes)
         opened_s = job.await_all("opened")
         flows_s = job.await_all("flows")
-        restore_mb = memory.most_above(resident(job.processes()))
+        restore_mb = max(memory.most().values()) / 1e6
     finally:
         job.cancel()
     size = sum(path.stat().st_size for path in Path(location).rglob("*") if path.is_file())
     limits = limit(shape, keys, folder / "limit.parquet")
     return Round(
-        savepoint_s, pause_ms, savepoint_mb, size / 1e6, opened_s, flows_s, restore_mb, *limits
+        savepoint_s=savepoint_s,
+        pause_ms=pause_ms,
+        held_mb=max(base.values()) / 1e6,
+        grew_mb=max(most[pid] - base[pid] for pid in base) / 1e6,
+        folder_mb=size / 1e6,
+        opened_s=opened_s,
+        flows_s=flows_s,
+        restore_mb=restore_mb,
+        write_limit_s=limits[0],
+        read_limit_s=limits[1],
     )
 
 
@@ -153,7 +163,7 @@ def main() -> int:
     parser.add_argument("--shape", action="append", choices=SHAPES)
     given = parser.parse_args()
     keys = given.keys or (_QUICK_KEYS if given.quick else _KEYS)
-    console = Console(width=max(130, Console().width))
+    console = Console(width=max(150, Console().width))
     found: dict[tuple[str, str], list[Round]] = {}
     for turn in range(given.rounds or (1 if given.quick else _ROUNDS)):
         for backend in given.backend or ("hashmap", "rocksdb"):
@@ -172,9 +182,9 @@ def main() -> int:
 
 
 def _table(found: Mapping[tuple[str, str], list[Round]], keys: int) -> Table:
-    columns = ("savepoint", "of the limit", "pause", "grew", "size", "restored", "first records")
+    columns = ("savepoint", "of the limit", "pause", "memory", "size", "restored", "records")
     title = f"{keys:,} keys, parallelism {_BEFORE} to {_AFTER}; wanted: {_WANTED_S:.0f} s each"
-    table = Table("backend", "state", *columns, "of the limit", "grew", "", title=title)
+    table = Table("backend", "state", *columns, "of the limit", "memory", "", title=title)
     for (backend, shape), rounds in found.items():
         median = Round(**{name: _median(rounds, name) for name in Round.__slots__})
         met = max(median.savepoint_s, median.flows_s) <= _WANTED_S
@@ -184,7 +194,7 @@ def _table(found: Mapping[tuple[str, str], list[Round]], keys: int) -> Table:
             f"{median.savepoint_s:.2f} s",
             f"{median.savepoint_s / median.write_limit_s:.1f} x",
             f"{median.pause_ms:.0f} ms",
-            f"{median.savepoint_mb:.0f} MB",
+            f"{median.held_mb:.0f} + {median.grew_mb:.0f} MB",
             f"{median.folder_mb:.1f} MB",
             f"{median.opened_s:.2f} s",
             f"{median.flows_s:.2f} s",

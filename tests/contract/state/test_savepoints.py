@@ -351,6 +351,28 @@ def test_state_that_nobody_asks_for_is_in_checkpoints_too(
     assert contents(shop.restored([shop.snapshot(idle)]), TYPED) == expected(range(50))
 
 
+def test_state_that_is_asked_for_after_a_freeze_shares_nothing_with_it(
+    shop: Workshop, savepoints: Savepoints, other: str
+) -> None:
+    lists = ValueStateDescriptor("lists", Types.LIST(Types.LONG()))
+    backend = shop.backend()
+    first: Any = backend.state(lists)
+    backend.key = 1
+    first.update([1])
+    again = savepoints.restored([savepoints.take(backend)], kind=other)
+
+    frozen = again.freeze(1)
+    state: Any = again.state(lists)
+    again.key = 1
+    state.value().append(10)
+    snapshot = frozen.write(shop.files)
+
+    third = shop.restored([snapshot], kind=other)
+    found: Any = third.state(lists)
+    third.key = 1
+    assert found.value() == [1]
+
+
 def test_types_that_grew_are_migrated(shop: Workshop, savepoints: Savepoints, other: str) -> None:
     backend = shop.backend()
     old = Types.ROW_NAMED(["name", "count"], [Types.STRING(), Types.INT()])
