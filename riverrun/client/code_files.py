@@ -30,7 +30,8 @@ def own_modules(
         added: files and folders that were added by name: all that is in them goes along.
     """
     found: dict[str, Path] = {}
-    for name, module in sorted((modules or dict(sys.modules)).items()):
+    imported = dict(sys.modules) if modules is None else modules
+    for name, module in sorted(imported.items()):
         root = _root_of(name, module)
         if root is not None:
             found.update(_files_below(root, root.parent))
