@@ -33,6 +33,7 @@ class ZooKeeperLease:
         duration_ms: int,
         connection_timeout_s: float = 15.0,
         session_timeout_s: float = 60.0,
+        request_timeout_s: float = 5.0,
     ) -> None:
         """``quorum`` as ``host:port,host:port``; nothing is connected before it is used."""
         self._quorum = quorum
@@ -40,6 +41,7 @@ class ZooKeeperLease:
         self._duration_ms = duration_ms
         self._connection_timeout_s = connection_timeout_s
         self._session_timeout_s = session_timeout_s
+        self._request_timeout_s = request_timeout_s
         self._client: Any = None
 
     def read(self) -> Found:
@@ -89,8 +91,8 @@ class ZooKeeperLease:
         )
 
     def _answer(self, ask: Callable[[], Any]) -> Any:
-        """The answer to a request, within the time that a connection may take: kazoo itself waits for ever."""
-        return ask().get(timeout=self._connection_timeout_s)
+        """The answer to a request, in bounded time: kazoo itself waits until there is a connection again."""
+        return ask().get(timeout=self._request_timeout_s)
 
     @contextmanager
     def _reported(self, operation: str) -> Iterator[Any]:

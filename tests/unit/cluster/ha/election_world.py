@@ -43,7 +43,8 @@ class Trip:
     there: float = 1
     back: float = 1
     lost: str = ""
-    """``request`` or ``answer``; whoever asked gives up then, after ``back``."""
+    """``request`` or ``answer``; whoever asked gives up then, after ``back``. With ``late`` it gives up
+    after ``back``, and what it asked for is done all the same, after ``there``."""
 
 
 @dataclass(eq=False)
@@ -173,6 +174,10 @@ class World:
             version = (
                 None if trip.lost == "request" else self.register.write(put.lease, put.replaced)
             )
+            if trip.lost != "late":
+                tell(version)
+
+        def tell(version: str | None) -> None:
             self.at(
                 self.now + trip.back, lambda: self._when_awake(c, lambda now: told(now, version))
             )
@@ -184,4 +189,6 @@ class World:
                 return c.election.on_conflict(now)
             return c.election.on_written(now, put, version, began)
 
+        if trip.lost == "late":
+            tell(None)
         self.at(self.now + trip.there, done)

@@ -202,7 +202,9 @@ def contenders(draw: st.DrawFn) -> list[Contender]:
 
 
 delays = st.one_of(st.floats(0, 50), st.floats(0, 2500))
-trips = st.builds(Trip, delays, delays, st.sampled_from(["", "", "", "", "request", "answer"]))
+trips = st.builds(
+    Trip, delays, delays, st.sampled_from(["", "", "", "", "request", "answer", "late"])
+)
 disturbances = st.lists(
     st.tuples(
         st.floats(0, 12_000),
