@@ -13,6 +13,7 @@ from riverrun.rest.handlers import (
     rescaling,
     savepoints,
     submission,
+    task_managers,
     vertices,
 )
 from riverrun.rest.routing import Route
@@ -27,6 +28,7 @@ OFFERED: Final[tuple[Route, ...]] = (
     *savepoints.ROUTES,
     *rescaling.ROUTES,
     *submission.ROUTES,
+    *task_managers.ROUTES,
     *vertices.ROUTES,
 )
 """What the interface does. Fixed paths stand before those with names in the same place."""
