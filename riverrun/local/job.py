@@ -148,7 +148,9 @@ class LocalJob:
 
     def rescale(self, wish: RescaleWish) -> None:
         """Go on with other parallelisms; ``wish`` hears when all tasks run so, or RescaleFailed."""
-        self._decide(self._rescales.wanted(wish, self._state.next_graph))
+        wanted = self._rescales.wanted(wish, self._state.next_graph)
+        if wanted is not None:
+            self._decide(wanted)
 
     # what drives the job
 

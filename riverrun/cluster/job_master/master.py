@@ -254,7 +254,9 @@ class JobMaster(SeenJob):
                 self._prepared = note
                 self._decide(ev.AttemptPrepared(graph, refused))
             case RescaleWish():
-                self._decide(self._rescales.wanted(note, self._state.next_graph))
+                wanted = self._rescales.wanted(note, self._state.next_graph)
+                if wanted is not None:
+                    self._decide(wanted)
             case CheckpointWish() | SavepointWish() | StoreAnswered() | RescalePoint():
                 if self._checkpointing is not None:
                     self._take_about_checkpoints(note, self._checkpointing)
@@ -407,6 +409,7 @@ class JobMaster(SeenJob):
         self._delivery.close(_HANDLER_PATIENCE_S)
         self._release_store(status)
         self._refuse_wishes()
+        self._rescales.drop()
         if self._slots is not None:
             self._slots.leave()
         self._view.end(status, failure)

@@ -30,7 +30,13 @@ from riverrun.core.errors import CheckpointFailed, ExternalError
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.layers import slots_needed
-from riverrun.graph.rescaling import Parallelism, RescaleFailed, rescaled, wanted
+from riverrun.graph.rescaling import (
+    Parallelism,
+    RescaleFailed,
+    RescaleRefused,
+    rescaled,
+    wanted,
+)
 from riverrun.protocol.barriers import SavepointOrder
 
 log = logging.getLogger(__name__)
@@ -142,11 +148,18 @@ class Rescales:
             self._slots.reserve(graph)
         return graph
 
-    def wanted(self, wish: RescaleWish, graph: JobGraph) -> ev.RescaleWanted:
-        """The wish, as the job's core takes it; ``graph`` is what the next attempt would have."""
+    def wanted(self, wish: RescaleWish, graph: JobGraph) -> ev.RescaleWanted | None:
+        """The wish, as the job's core takes it; ``graph`` is what the next attempt would have.
+
+        ``None`` if the program cannot run so any more, since another wish came before; it is answered.
+        """
+        try:
+            after = rescaled(graph, wanted(graph, wish.parallelism))
+        except RescaleRefused as refused:
+            wish.outcome.set_exception(refused)
+            return None
         number = next(self._numbers)
         self._wishes[number] = wish.outcome
-        after = rescaled(graph, wanted(graph, wish.parallelism))
         self._history.append(
             RescaleReport(
                 id=f"{number:032x}",
@@ -210,6 +223,13 @@ class Rescales:
         """Answer somebody who wants to stop the job while it is being stopped for a rescale."""
         why = "is being rescaled; ask again when it runs"
         wish.taken.set_exception(CheckpointFailed(f"job {self._submission.name!r}: {why}"))
+
+    def drop(self) -> None:
+        """The job is over, and nobody decides any more: answer those who wait."""
+        for wish in list(self._wishes):
+            self._wishes.pop(wish).set_exception(
+                RescaleFailed(self._submission.name, "it has ended")
+            )
 
     def close(self, checkpoints: Checkpoints) -> None:
         """The job is over: remove what only rescales needed."""

@@ -164,6 +164,15 @@ def test_a_job_that_fails_meanwhile_starts_again_with_the_new_graph(stage: str) 
     assert come_up(state) == [ev.AnswerRescale(1, None)]
 
 
+def test_a_wish_before_every_task_runs_waits_for_them() -> None:
+    state = JobState("spend", NoRestart(), TWO)
+    feed(state, ev.AttemptMoved(JobStatus.CREATED))
+
+    assert feed(state, ev.RescaleWanted(1, THREE)) == []
+    assert feed(state, ev.AttemptMoved(JobStatus.RUNNING)) == []
+    assert feed(state, ev.AttemptUp()) == [ev.CheckpointForRescale(1)]
+
+
 def test_a_wish_during_a_restart_needs_no_checkpoint() -> None:
     state = running()
     feed(state, *fails())
