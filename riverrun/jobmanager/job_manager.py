@@ -79,8 +79,11 @@ class JobManager:
         """Where its REST interface is; ``None`` when it does not serve."""
         return None if self._server is None else self._server.url
 
-    def serve(self) -> str:
+    def serve(self, shut_down: Callable[[], None] | None = None) -> str:
         """Begin to answer REST requests; gives the address.
+
+        Args:
+            shut_down: is called when somebody asks for the JobManager's end; must return at once.
 
         Raises:
             ConfigError: the settings would let anybody in.
@@ -91,6 +94,7 @@ class JobManager:
                 self.dispatcher,
                 submissions=self._submissions,
                 upload_limit=cluster_options.UPLOAD_MAX.get(self._config),
+                shut_down=shut_down,
             )
             app = rest_app(context, ROUTES)
             server = RestServer(app, ServerSettings.from_config(self._config))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from riverrun.cluster.dispatcher.gateway import Dispatcher, Submissions
@@ -18,3 +19,5 @@ class RestContext:
     """Takes jobs and files of other processes; ``None`` where only this process runs jobs."""
     upload_limit: int = 100 << 20
     """Bytes of the largest body that is taken."""
+    shut_down: Callable[[], None] | None = None
+    """Lets the JobManager end, soon; ``None`` where it ends with its program."""

@@ -1,9 +1,10 @@
-"""`/overview`, `/config` and the JobManager's own settings."""
+"""`/overview`, `/config`, `/cluster` and the JobManager's own settings."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from http import HTTPStatus
 from typing import Any, Final
 
 from riverrun.core.lifecycle import JobStatus
@@ -14,6 +15,7 @@ from riverrun.rest.bodies.cluster import (
     Features,
 )
 from riverrun.rest.context import RestContext
+from riverrun.rest.problems import HttpProblem
 from riverrun.rest.routing import Call, Nothing, Route
 
 _REFRESH_MS: Final = 3000
@@ -61,9 +63,21 @@ def configuration(rest: RestContext, call: Plain) -> list[ConfigurationEntry]:
     return [ConfigurationEntry(key, value) for key, value in sorted(config.items())]
 
 
+def shut_down(rest: RestContext, call: Plain) -> None:
+    """Cancel all jobs and end the JobManager; the answer comes before the end."""
+    del call
+    if rest.shut_down is None:
+        raise HttpProblem(
+            HTTPStatus.FORBIDDEN,
+            "this JobManager belongs to one program and ends with it; cancel its job instead",
+        )
+    rest.shut_down()
+
+
 _ENTRIES: Any = list[ConfigurationEntry]
 ROUTES: Final = (
     Route("GET", "/overview", overview, gives=ClusterOverview),
     Route("GET", "/config", dashboard, gives=DashboardConfiguration),
+    Route("DELETE", "/cluster", shut_down),
     Route("GET", "/jobmanager/config", configuration, gives=_ENTRIES),
 )
