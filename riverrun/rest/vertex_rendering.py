@@ -33,6 +33,7 @@ from riverrun.rest.rendering import (
     status_counts,
     status_of,
 )
+from riverrun.rest.resource_ids import resource_id
 
 _NOWHERE: Final = "(unassigned)"
 _LOW, _HIGH = 0.1, 0.5
@@ -70,7 +71,7 @@ def endpoint_of(attempt: AttemptReport) -> str:
 
 def task_manager_of(attempt: AttemptReport) -> str:
     """On which executor the attempt runs."""
-    return attempt.task_manager or _NOWHERE
+    return _NOWHERE if attempt.task_manager is None else resource_id(attempt.task_manager)
 
 
 def subtask_attempt(subtask: SubtaskReport, attempt: AttemptReport, now: int) -> SubtaskAttempt:

@@ -36,6 +36,8 @@ class TaskManagerBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     """An executor."""
 
     id: str
+    executor: str
+    """Spark's own name for it."""
     path: str
     """`host:port` of the executor."""
     data_port: int

@@ -22,6 +22,7 @@ from riverrun.rest.bodies.history import (
 from riverrun.rest.context import RestContext
 from riverrun.rest.handlers.savepoints import COMPLETED, IN_PROGRESS
 from riverrun.rest.rendering import duration
+from riverrun.rest.resource_ids import resource_id
 from riverrun.rest.routing import Call, Index, Nothing, OfJob, Route
 from riverrun.rest.vertex_rendering import accumulators_of
 
@@ -73,7 +74,7 @@ def exception_entry(failure: FailureReport) -> ExceptionEntry:
         timestamp=failure.at,
         task_name=where,
         endpoint=failure.host or "",
-        task_manager=failure.task_manager or "",
+        task_manager="" if failure.task_manager is None else resource_id(failure.task_manager),
         labels={name: value for name, value in labels.items() if value is not None},
     )
 

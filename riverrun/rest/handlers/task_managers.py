@@ -24,6 +24,7 @@ from riverrun.rest.context import RestContext
 from riverrun.rest.handlers.metrics import Aggregation, Wanted
 from riverrun.rest.metric_values import aggregated, names_in, picked
 from riverrun.rest.problems import not_found
+from riverrun.rest.resource_ids import resource_id
 from riverrun.rest.routing import Call, Nothing, Route
 
 _MB: Final = 1 << 20
@@ -70,7 +71,7 @@ def over_task_managers(
     scopes = [
         metrics_of(each)
         for each in rest.dispatcher.task_managers()
-        if not wanted or each.id in wanted
+        if not wanted or each.id in wanted or resource_id(each.id) in wanted
     ]
     return AggregatedMetrics(aggregated(scopes, names_in(call.query.get), names_in(call.query.agg)))
 
@@ -88,7 +89,7 @@ def metrics_of(manager: TaskManager) -> dict[str, float]:
 def _named(rest: RestContext, path: OfTaskManager) -> TaskManager:
     managers = rest.dispatcher.task_managers()
     for manager in managers:
-        if manager.id == path.taskmanagerid:
+        if path.taskmanagerid in (manager.id, resource_id(manager.id)):
             return manager
     there = ", ".join(each.id for each in managers) or "none"
     raise not_found(f"task manager {path.taskmanagerid!r}: is not there; there are: {there}")
@@ -113,7 +114,8 @@ def _jobs_on(rest: RestContext, manager: str) -> list[str]:
 
 def _body(manager: TaskManager) -> TaskManagerBody:
     return TaskManagerBody(
-        id=manager.id,
+        id=resource_id(manager.id),
+        executor=manager.id,
         path=f"{manager.host}:{manager.port}",
         data_port=manager.port,
         time_since_last_heartbeat=int(time.time() * 1000),
