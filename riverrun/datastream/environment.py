@@ -293,12 +293,18 @@ class StreamExecutionEnvironment(Dependencies):
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the program and wait for its end; an interrupt cancels the job.
 
+        A program that leaves its job with a JobManager (``execution.attached`` is false) does not wait: the
+        result then has the job's id only.
+
         Raises:
             ProgramError: the program as written cannot run.
             JobFailed: the job failed; the cause is the user's own exception.
             JobCanceled: someone cancelled the job.
         """
-        return run_to_end(self._program.submit(job_name))
+        job = self._program.submit(job_name)
+        if self._program.leaves_jobs():
+            return JobExecutionResult(job.job_id, net_runtime_ms=-1)
+        return run_to_end(job)
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Run the program and return at once."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from riverrun.core import options
+from riverrun.core import cluster_options, options
 from riverrun.core.configuration import Configuration
 from riverrun.core.errors import ConfigError, ProgramError
 from riverrun.core.ids import JobId
@@ -101,6 +101,11 @@ class Program:
         if cores is not None:
             return int(cores[1])
         return self.default_local_parallelism if master in ("local[*]", "local") else 1
+
+    def leaves_jobs(self) -> bool:
+        """Whether jobs go on in a JobManager of another process, without this one."""
+        is_elsewhere = options.MASTER.get(self.config).startswith(("http://", "https://"))
+        return is_elsewhere and not cluster_options.ATTACHED.get(self.config)
 
     def claim_side_output(
         self, operator: Transformation, tag_id: str, type_info: TypeInformation | None
