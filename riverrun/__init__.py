@@ -201,6 +201,7 @@ if TYPE_CHECKING:
     from riverrun.datastream.tagged_records import TaggedUnion
     from riverrun.datastream.window_join import CoGroupedStreams, JoinedStreams
     from riverrun.datastream.windowed import AllWindowedStream, WindowedStream
+    from riverrun.graph.rescaling import RescaleFailed, RescaleRefused
     from riverrun.metrics.groups import MetricGroup
     from riverrun.metrics.metric import Counter, Distribution, Histogram, Meter
     from riverrun.serde.instant import Instant
@@ -374,6 +375,8 @@ __all__ = [
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",
+    "RescaleFailed",
+    "RescaleRefused",
     "RetryPredicate",
     "RiverrunError",
     "Row",

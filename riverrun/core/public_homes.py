@@ -88,6 +88,7 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.datastream.execution_config": "ExecutionConfig",
         "riverrun.datastream.interval_join": "IntervalJoin IntervalJoined",
         "riverrun.datastream.job_client": "CompletableFuture JobClient JobExecutionResult",
+        "riverrun.graph.rescaling": "RescaleFailed RescaleRefused",
         "riverrun.datastream.slot_sharing_group": "MemorySize SlotSharingGroup",
         "riverrun.datastream.state_backend": """
             EmbeddedRocksDBStateBackend HashMapStateBackend PredefinedOptions
