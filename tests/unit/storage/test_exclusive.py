@@ -57,9 +57,8 @@ def test_a_request_is_signed_as_amazons_own_software_signs_it(
         headers={"If-None-Match": "*"},
     )
     request.context["payload_signing_enabled"] = True
-    botocore.auth.S3SigV4Auth(
-        Credentials("AKID", "SECRET", session), "s3", "eu-central-1"
-    ).add_auth(request)
+    them = credentials.Credentials("AKID", "SECRET", session)
+    auth.S3SigV4Auth(them, "s3", "eu-central-1").add_auth(request)
 
     creation = S3Creation(address, S3Keys("AKID", "SECRET", session), "eu-central-1", lambda: NOW)
 
