@@ -21,6 +21,7 @@ from riverrun.state_processor.names import NotInSavepoint, find_operator
 from riverrun.state_processor.sizes import items_size, keyed_sizes
 from riverrun.state_processor.sources import ItemSource, KeyedSource, merged_meta
 from riverrun.state_processor.table import StateTable
+from riverrun.storage.blobs import FileRef, InlineBlob
 from riverrun.storage.checkpoint_files import SavedCheckpointFiles
 from riverrun.storage.open import open_storage
 from riverrun.storage.snapshot_files import SavedFiles
@@ -184,8 +185,11 @@ class Savepoint:
                     bytes=size.bytes,
                 )
             )
-        blobs = {part.blob for snapshot in operator.keyed for part in snapshot.parts}
-        blobs |= {part.blob for parts in operator.lists.values() for _, part in parts}
+        blobs = [part.blob for snapshot in operator.keyed for part in snapshot.parts]
+        blobs += [part.blob for parts in operator.lists.values() for _, part in parts]
+        # Several parts may be in one file.
+        files = {blob.path: blob.size for blob in blobs if isinstance(blob, FileRef)}
+        inline = sum(blob.size for blob in blobs if isinstance(blob, InlineBlob))
         return OperatorFacts(
             uid=operator.uid,
             operator_id=operator.operator_id,
@@ -193,6 +197,6 @@ class Savepoint:
             vertex=operator.vertex,
             parallelism=operator.parallelism,
             max_parallelism=operator.max_parallelism,
-            bytes=sum(blob.size for blob in blobs),
+            bytes=inline + sum(files.values()),
             states=tuple(states),
         )

@@ -14,6 +14,7 @@ from riverrun.checkpoint.metadata_file import FormatTooNew
 from riverrun.serde.types import Types
 from riverrun.state.interchange import UnknownBackend
 from riverrun.state_processor.savepoint import Savepoint
+from riverrun.storage.memory import MemoryStorage
 from riverrun.storage.storage import FileCorrupt, FileMissing
 from tests.unit.state_processor.made_checkpoints import Operator
 
@@ -105,3 +106,20 @@ def test_a_savepoint_that_was_moved_is_read_where_it_is(operator: Operator, tmp_
     folder = Path(operator.savepoint().location)
     moved = folder.rename(tmp_path / "elsewhere")
     assert Savepoint.read(moved).state("customers", "numbers").count() == 100
+
+
+def test_what_lies_in_another_store_is_read_there(operator: Operator) -> None:
+    for made in (operator.savepoint(), operator.checkpoint()):
+        root = Path(made.location) if made.metadata.savepoint else Path(made.location).parent
+        store = MemoryStorage.named("elsewhere")
+        for file in root.rglob("*"):
+            if file.is_file():
+                store.write(f"memory://elsewhere/{file.relative_to(root)}", file.read_bytes())
+        folder = Path(made.location).relative_to(root)
+        found = Savepoint.read(f"memory://elsewhere/{folder}".removesuffix("/."))
+        assert found.state("customers", "numbers").count() == 100
+        assert found.state("customers", "numbers").where_key(7).to_arrow()["value"].to_pylist() == [
+            7
+        ]
+        assert [state.rows for state in found.operators[0].states] == [None]
+        MemoryStorage.forget("elsewhere")
