@@ -156,13 +156,8 @@ class JobState:
                 self._record(failure, now)
             case ev.AttemptUp():
                 self._is_up = True
-            case ev.RescaleWanted(wish, graph):
-                why = self._why_not_rescaled()
-                self._decided += (
-                    self._rescale.want(wish, graph)
-                    if why is None
-                    else [ev.AnswerRescale(wish, why)]
-                )
+            case ev.RescaleWanted():
+                self._want(event)
             case ev.RescaleCheckpointed():
                 self._after_checkpoint(event)
             case ev.RescaleWithdrawn(reason):
@@ -189,6 +184,13 @@ class JobState:
         """Whether there is an attempt that nothing is known against."""
         wanted = not self._cancelled and self._client_failure is None
         return self.status is JobStatus.RUNNING and wanted and not self._work_done
+
+    def _want(self, wanted: ev.RescaleWanted) -> None:
+        why = self._why_not_rescaled()
+        if why is None:
+            self._decided += self._rescale.want(wanted.wish, wanted.graph)
+        else:
+            self._decided.append(ev.AnswerRescale(wanted.wish, why))
 
     def _why_not_rescaled(self) -> str | None:
         if self._work_done:

@@ -107,41 +107,17 @@ class JobMaster(SeenJob):
         self._time = JobTime(clock or SystemClock())
         self._notes: Mailbox[_Note] = Mailbox()
         self._io = IoThread(f"riverrun-store-{submission.job}")
-        make_place = rescale_place or partial(place_on_this_machine, submission, one_machine=True)
-        super().__init__(
-            submission,
-            self._notes,
-            JobState(submission.name, _strategy(submission), submission.graph),
-            Preparation(
-                submission, deploy, engines, place=place, storage=storage, slots=slots, io=self._io
-            ),
-            Rescales(
-                submission,
-                make_place if place is None else None,
-                slots,
-                self._notes.put,
-                self._time.millis,
-            ),
-            slots,
+        state = JobState(submission.name, _strategy(submission), submission.graph)
+        preparation = Preparation(
+            submission, deploy, engines, place=place, storage=storage, slots=slots, io=self._io
         )
-        window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
-        self._delivery = ClientDelivery(
-            submission.client_handlers,
-            window_bytes,
-            on_failed=lambda failure: self._notes.put(ev.ClientFailed(failure)),
-            on_drained=self._drained,
-        )
-        self._resources = JobResources(
-            job=submission.job,
-            name=submission.name,
-            execution=ExecutionGraph(submission.graph, self._time.millis()),
-            server=server,
-            delivery=self._delivery,
-            window_bytes=window_bytes,
-            timing=timing or Timing.from_config(submission.config),
-            time=self._time,
-            post=self._notes.put,
-        )
+        through = None
+        if place is None:
+            through = rescale_place or partial(place_on_this_machine, submission, one_machine=True)
+        rescales = Rescales(submission, through, slots, self._notes.put, self._time.millis)
+        super().__init__(submission, self._notes, state, preparation, rescales, slots)
+        self._resources = self._shared(server, timing or Timing.from_config(submission.config))
+        self._delivery = self._resources.delivery
         self._prepared: PreparedAttempt | None = None
         self._start = StartingPoint()
         self._is_up = False  # whether every task of the attempt has run
@@ -151,6 +127,26 @@ class JobMaster(SeenJob):
         )
         self._view = JobView(self._time.clock)
         self._stops: list[SavepointWish] = []  # they are answered at the job's end
+
+    def _shared(self, server: TaskServer, timing: Timing) -> JobResources:
+        submission = self._submission
+        window_bytes = COLLECT_WINDOW_BYTES.get(submission.config)
+        return JobResources(
+            job=submission.job,
+            name=submission.name,
+            execution=ExecutionGraph(submission.graph, self._time.millis()),
+            server=server,
+            delivery=ClientDelivery(
+                submission.client_handlers,
+                window_bytes,
+                on_failed=lambda failure: self._notes.put(ev.ClientFailed(failure)),
+                on_drained=self._drained,
+            ),
+            window_bytes=window_bytes,
+            timing=timing,
+            time=self._time,
+            post=self._notes.put,
+        )
 
     def start(self) -> None:
         """Start the job and return; what refuses it is raised here, after everything is undone."""
