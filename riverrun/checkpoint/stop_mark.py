@@ -5,12 +5,15 @@ What followed its latest checkpoint is in the savepoint, and may have been commi
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 import msgspec
 
 from riverrun.core.errors import ProgramError
 from riverrun.storage.storage import FileMissing, Storage
+
+log = logging.getLogger(__name__)
 
 MARK: Final = "stopped"
 """The file in the job's folder."""
@@ -72,4 +75,9 @@ class StopMark:
             data = self._storage.read(self.location)
         except FileMissing:
             return None
-        return msgspec.json.decode(data, type=_Mark)
+        try:
+            return msgspec.json.decode(data, type=_Mark)
+        except msgspec.MsgspecError as error:
+            # Whoever wrote it was told that it failed, or was gone, before anything followed from it.
+            log.warning("mark of a stop cannot be read place=%s reason=%s", self.location, error)
+            return None

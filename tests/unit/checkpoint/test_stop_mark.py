@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from riverrun.checkpoint.owner import JobTakenOver
-from riverrun.checkpoint.stop_mark import JobStopped
+from riverrun.checkpoint.stop_mark import MARK, JobStopped
 from riverrun.checkpoint.store import CheckpointStore
 from riverrun.storage.memory import MemoryStorage
 from tests.unit.checkpoint.stored_checkpoints import JOB, checkpoint
@@ -60,3 +60,14 @@ def test_the_mark_of_an_owner_who_was_replaced_before_counts_for_nobody() -> Non
         first.mark_stopped(SAVEPOINT, 4)
 
     store(storage).check_not_stopped()
+
+
+def test_a_mark_that_was_written_in_part_was_never_acted_upon() -> None:
+    storage = MemoryStorage()
+    first = store(storage)
+    first.mark_stopped(SAVEPOINT, 4)
+    mark = f"{first.folder}/{MARK}"
+    storage.write(mark, storage.read(mark)[:10])
+
+    store(storage).check_not_stopped()
+    store(storage).unmark_stopped(SAVEPOINT)
