@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from riverrun.state_processor.bootstrap import (
         BootstrapTransformation,
         OperatorTransformation,
-        bootstrap,
     )
     from riverrun.state_processor.bootstrap_functions import (
         BroadcastStateBootstrapFunction,
@@ -49,7 +48,6 @@ __all__ = [
     "TableKind",
     "Verb",
     "WindowState",
-    "bootstrap",
     "differences",
     "export",
 ]
@@ -74,7 +72,6 @@ _HOMES: Final[Mapping[str, str]] = {
     "TableKind": "kinds",
     "Verb": "comparison",
     "WindowState": "reader",
-    "bootstrap": "bootstrap",
     "differences": "difference",
     "export": "exporting",
 }
