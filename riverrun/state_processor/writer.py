@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
@@ -14,10 +13,7 @@ from riverrun.api.state import (
     ListStateDescriptor,
     MapStateDescriptor,
     StateDescriptor,
-    ValueStateDescriptor,
 )
-from riverrun.graph.operator_ids import id_from_uid
-from riverrun.graph.stream_graph import MAX_PARALLELISM_LIMIT
 from riverrun.protocol.snapshots import Redistribution, StateKind, StateMeta
 from riverrun.serde.evolution import type_to_json
 from riverrun.serde.type_info import TypeInformation
@@ -25,6 +21,13 @@ from riverrun.state.schema import schema_of
 from riverrun.state_processor.bootstrap import BootstrapTransformation
 from riverrun.state_processor.names import NotInSavepoint
 from riverrun.state_processor.savepoint import Savepoint
+from riverrun.state_processor.writing.arguments import (
+    check_choice,
+    checked_groups,
+    descriptor_of,
+    location_of,
+    opened,
+)
 from riverrun.state_processor.writing.assembly import Assembly, Head
 from riverrun.state_processor.writing.changes import (
     BatchFunction,
@@ -36,7 +39,6 @@ from riverrun.state_processor.writing.changes import (
     rekeyed,
 )
 from riverrun.state_processor.writing.drafts import (
-    KeyedDraft,
     MadeKeyed,
     MadeList,
     OperatorDraft,
@@ -47,13 +49,11 @@ from riverrun.state_processor.writing.given import Choice, Columns, GivenState
 from riverrun.state_processor.writing.keyed_files import StateTarget
 from riverrun.state_processor.writing.list_files import check_items
 from riverrun.state_processor.writing.meeting import Meeting, Merge
-from riverrun.state_processor.writing.refusals import WriteRefused
+from riverrun.state_processor.writing.operators import DraftedOperators, keyed_state
 from riverrun.storage.open import open_storage
 
 __all__ = ["SavepointWriter"]
 
-_PARALLELISM: Final = 4
-"""Of new operators: into so many files each of their states goes."""
 _GROUPS: Final = 128
 
 
@@ -73,9 +73,8 @@ class SavepointWriter:
         config: dict[str, str],
     ) -> None:
         """Users call ``new_savepoint`` or ``from_existing_savepoint``."""
-        self._operators = {draft.operator_id: draft for draft in operators}
+        self._operators = DraftedOperators(operators, checked_groups(max_parallelism))
         self._head = head
-        self._max_parallelism = _checked(max_parallelism)
         self._config = config
 
     @classmethod
@@ -102,7 +101,7 @@ class SavepointWriter:
             StorageError: there is none, or it is damaged.
             WriteRefused: it holds records that were on their way between tasks.
         """
-        savepoint = _opened(path, config)
+        savepoint = opened(path, config)
         drafts = [draft_of(savepoint, saved) for saved in savepoint.saved.values()]
         keyed = [draft.max_parallelism for draft in drafts if draft.keyed]
         metadata = savepoint.checkpoint.metadata
@@ -148,13 +147,13 @@ class SavepointWriter:
         Raises:
             WriteRefused: the operator has such a state, or the arguments contradict each other.
         """
-        descriptor = _descriptor(state, element, map_key, value_type)
+        descriptor = descriptor_of(state, element, map_key, value_type)
         meta = schema_of(descriptor, key_type, namespaced=namespace is not None).meta
         meta = msgspec.structs.replace(meta, ttl=False)
         named = Named(uid, meta.name)
-        _check_choice(named, meta, element, map_key)
+        check_choice(named, meta, element, map_key)
         choice = Choice(key, value, element, map_key, namespace).completed(meta)
-        draft = self._for_new_state(uid, meta.name)
+        draft = self._operators.for_new_state(uid, meta.name)
         target = StateTarget(named, meta, Meeting(), choice.labels(meta))
         draft.keyed[meta.name] = MadeKeyed(target, GivenState(named, meta, data, choice))
         return self
@@ -170,8 +169,8 @@ class SavepointWriter:
                 f"operator {uid!r}: its bootstrap is {transformation!r}; expected what "
                 f"bootstrap(data).transform(...) or bootstrap(data).key_by(...).transform(...) gives"
             )
-        self._check_free(uid)
-        self._added(uid).bootstrap = transformation
+        self._operators.check_free(uid)
+        self._operators.added(uid).bootstrap = transformation
         return self
 
     def with_list_state(
@@ -215,12 +214,12 @@ class SavepointWriter:
         Raises:
             NotInSavepoint: it is not there.
         """
-        del self._operators[self._find(uid).operator_id]
+        self._operators.removed(uid)
         return self
 
     def remove_state(self, uid: str, name: str) -> Self:
         """Leave out one state of an operator; positions of sources and committables are such, too."""
-        draft = self._find(uid)
+        draft = self._operators.find(uid)
         if name not in draft.keyed and name not in draft.list_names():
             known = (*draft.keyed, *sorted(draft.list_names()))
             raise NotInSavepoint(f"operator {draft.label!r}", "state", name, known)
@@ -235,10 +234,11 @@ class SavepointWriter:
             NotInSavepoint: it is not there.
             WriteRefused: another operator has the new one.
         """
-        draft = self._find(old_uid)
-        self._check_free(new_uid)
-        draft = self._operators.pop(draft.operator_id)
-        return self._place(draft, new_uid)
+        draft = self._operators.find(old_uid)
+        self._operators.check_free(new_uid)
+        self._operators.removed(draft.operator_id)
+        self._operators.placed(draft, new_uid)
+        return self
 
     def copy_operator(
         self,
@@ -254,13 +254,14 @@ class SavepointWriter:
             new_uid: what it is called here; the same if not given.
         """
         if from_path is None:
-            draft = self._find(uid).copy()
+            draft = self._operators.find(uid).copy()
         else:
-            savepoint = _opened(from_path, self._config)
+            savepoint = opened(from_path, self._config)
             draft = draft_of(savepoint, savepoint.find(uid))
         wanted = new_uid or draft.uid or uid
-        self._check_free(wanted)
-        return self._place(draft, wanted)
+        self._operators.check_free(wanted)
+        self._operators.placed(draft, wanted)
+        return self
 
     def transform_keyed_state(
         self,
@@ -282,8 +283,8 @@ class SavepointWriter:
             batches: which of both the function is.
             value_type: the new type of the values, where it changes.
         """
-        draft = self._find(uid)
-        old = self._keyed(draft, name)
+        draft = self._operators.find(uid)
+        old = keyed_state(draft, name)
         meta, named = old.meta, Named(draft.label, name)
         if value_type is not None:
             types = {**meta.types, "value": type_to_json(value_type)}
@@ -313,8 +314,8 @@ class SavepointWriter:
                 refused.
             key_type: the type of the new keys, if the program has any.
         """
-        draft = self._find(uid)
-        old = self._keyed(draft, name)
+        draft = self._operators.find(uid)
+        old = keyed_state(draft, name)
         types = {role: text for role, text in old.meta.types.items() if role != "key"}
         if key_type is not None:
             types["key"] = type_to_json(key_type)
@@ -332,13 +333,13 @@ class SavepointWriter:
         All its keyed state is written again. It is the only way to change the max parallelism of an
         operator that has keyed state.
         """
-        groups = _checked(max_parallelism)
-        drafts = self._operators.values() if uid is None else [self._find(uid)]
+        groups = checked_groups(max_parallelism)
+        drafts = list(self._operators) if uid is None else [self._operators.find(uid)]
         for draft in drafts:
             draft.max_parallelism = groups
             draft.parallelism = min(draft.parallelism, groups)
         if uid is None:
-            self._max_parallelism = groups
+            self._operators.max_parallelism = groups
         return self
 
     def write(self, path: str | os.PathLike[str]) -> str:
@@ -357,9 +358,9 @@ class SavepointWriter:
             DuplicateKey: two rows have one key.
             StorageError: the store did not do what it was asked for.
         """
-        folder = _location(path)
+        folder = location_of(path)
         storage = open_storage(folder, self._config)
-        Assembly(storage, folder, self._config).write(self._head, list(self._operators.values()))
+        Assembly(storage, folder, self._config).write(self._head, list(self._operators))
         return folder
 
     def _with_items(
@@ -377,122 +378,5 @@ class SavepointWriter:
 
     def _with_list(self, uid: str, meta: StateMeta, items: list[Any], how: Redistribution) -> Self:
         check_items(uid, meta, items)
-        self._for_new_state(uid, meta.name).lists[meta.name, how] = MadeList(meta, items)
+        self._operators.for_new_state(uid, meta.name).lists[meta.name, how] = MadeList(meta, items)
         return self
-
-    def _for_new_state(self, uid: str, name: str) -> OperatorDraft:
-        """The operator, which is added if need be."""
-        draft = self._named(uid)
-        if draft is None:
-            return self._added(uid)
-        if draft.bootstrap is not None:
-            raise WriteRefused(
-                f"operator {uid!r}: its state is made by a bootstrap function; let that make the state "
-                f"{name!r}, too"
-            )
-        if name in draft.keyed or name in draft.list_names():
-            raise WriteRefused(
-                f"operator {uid!r}: it has a state {name!r} already; take remove_state({uid!r}, {name!r}) "
-                f"first to replace it, or transform_keyed_state to change it"
-            )
-        return draft
-
-    def _added(self, uid: str) -> OperatorDraft:
-        parallelism = min(_PARALLELISM, self._max_parallelism)
-        draft = OperatorDraft(id_from_uid(uid), uid, uid, parallelism, self._max_parallelism)
-        self._operators[draft.operator_id] = draft
-        return draft
-
-    def _place(self, draft: OperatorDraft, uid: str) -> Self:
-        draft.uid, draft.operator_id = uid, id_from_uid(uid)
-        self._operators[draft.operator_id] = draft
-        return self
-
-    def _check_free(self, uid: str) -> None:
-        if id_from_uid(uid) in self._operators:
-            raise WriteRefused(
-                f"operator {uid!r}: it is in the savepoint already; remove_operator({uid!r}) first, or take "
-                f"another uid"
-            )
-
-    def _named(self, uid: str) -> OperatorDraft | None:
-        found = self._operators.get(id_from_uid(uid)) or self._operators.get(uid)
-        if found is not None:
-            return found
-        same = [
-            draft for draft in self._operators.values() if draft.uid is None and draft.name == uid
-        ]
-        return same[0] if len(same) == 1 else None
-
-    def _find(self, uid: str) -> OperatorDraft:
-        found = self._named(uid)
-        if found is None:
-            known = tuple(draft.label for draft in self._operators.values())
-            raise NotInSavepoint("the savepoint to be written", "operator", uid, known)
-        return found
-
-    def _keyed(self, draft: OperatorDraft, name: str) -> KeyedDraft:
-        if name not in draft.keyed:
-            place = f"operator {draft.label!r}"
-            raise NotInSavepoint(place, "keyed state", name, tuple(draft.keyed))
-        return draft.keyed[name]
-
-
-def _opened(
-    path: str | os.PathLike[str] | Savepoint, config: Mapping[str, str] | None
-) -> Savepoint:
-    savepoint = path if isinstance(path, Savepoint) else Savepoint.read(path, config)
-    metadata = savepoint.checkpoint.metadata
-    if any(subtask.channels for subtask in metadata.subtasks):
-        raise WriteRefused(
-            f"{savepoint.describe()}: it is an unaligned checkpoint and holds records that were on their "
-            f"way between tasks, which belong to the program as it was; take a savepoint instead"
-        )
-    return savepoint
-
-
-def _location(path: str | os.PathLike[str]) -> str:
-    given = os.fspath(path)
-    return given.rstrip("/") if "://" in given else str(Path(given).absolute())
-
-
-def _checked(max_parallelism: int) -> int:
-    if not 1 <= max_parallelism <= MAX_PARALLELISM_LIMIT:
-        raise WriteRefused(
-            f"max parallelism {max_parallelism!r}: expected a number from 1 to {MAX_PARALLELISM_LIMIT}"
-        )
-    return max_parallelism
-
-
-def _descriptor(
-    state: StateDescriptor | str,
-    element: Columns | None,
-    map_key: Columns | None,
-    value_type: TypeInformation | None,
-) -> StateDescriptor:
-    if isinstance(state, StateDescriptor):
-        if value_type is not None:
-            raise WriteRefused(
-                f"state {state.name!r}: its type is {state.value_type_info!r} by the descriptor and "
-                f"{value_type!r} by value_type; give one of both"
-            )
-        return state
-    if map_key is not None:
-        return MapStateDescriptor(state, None, value_type)
-    if element is not None:
-        return ListStateDescriptor(state, value_type)
-    return ValueStateDescriptor(state, value_type)
-
-
-def _check_choice(
-    named: Named, meta: StateMeta, element: Columns | None, map_key: Columns | None
-) -> None:
-    for name, given, kind in (
-        ("element", element, StateKind.LIST),
-        ("map_key", map_key, StateKind.MAP),
-    ):
-        if given is not None and meta.kind is not kind:
-            raise WriteRefused(
-                f"{named}: it is {meta.kind.value} state, and {name}={given!r} is for {kind.value} state; "
-                f"leave it out"
-            )

@@ -91,7 +91,7 @@ class EntryCheck:
 
     def _check_lists(self, lists: Sequence[Any], numbers: list[int]) -> None:
         for elements, number in zip(lists, numbers, strict=True):
-            if type(elements) is not list or not elements or None in elements:
+            if type(elements) is not list or not elements or any(e is None for e in elements):
                 found = short_repr(elements)
                 reason = (
                     f"expected a list with elements, none of them None, found {found}; "

@@ -16,7 +16,7 @@ from riverrun.api.state import ListStateDescriptor, MapStateDescriptor, ValueSta
 from riverrun.checkpoint.metadata_file import MetadataFile, encode
 from riverrun.protocol.snapshots import ChannelSnapshot
 from riverrun.serde.types import Types
-from riverrun.state_processor.names import NotInSavepoint
+from riverrun.state_processor.names import AmbiguousName, NotInSavepoint
 from riverrun.state_processor.savepoint import Savepoint
 from riverrun.state_processor.writer import SavepointWriter
 from riverrun.state_processor.writing.entries import StateRow
@@ -330,15 +330,51 @@ def test_a_damaged_file_does_not_get_into_another_savepoint(first: str) -> None:
     assert not (Path(first).parent / "second").exists()
 
 
+def rewrite(savepoint: str, **changes: Any) -> None:
+    """Let `_metadata` say something else."""
+    metadata = Savepoint.read(savepoint).checkpoint.metadata
+    location = f"{savepoint}/_metadata"
+    changed = msgspec.structs.replace(metadata, **changes)
+    Path(location).write_bytes(encode(MetadataFile(changed, 0), location))
+
+
+def without_uids(savepoint: str, names: dict[str, str]) -> None:
+    """Let operators have names and no uids, as those of programs that give none."""
+    vertices = []
+    for vertex in Savepoint.read(savepoint).checkpoint.metadata.vertices:
+        (operator,) = vertex.operators
+        named = msgspec.structs.replace(operator, uid=None, name=names[operator.uid or ""])
+        vertices.append(msgspec.structs.replace(vertex, operators=(named,)))
+    rewrite(savepoint, vertices=tuple(vertices))
+
+
+def test_operators_without_a_uid_are_found_by_their_names(first: str) -> None:
+    without_uids(first, {"one": "Sum", "two": "Map"})
+
+    second = changed(
+        first,
+        lambda writer: writer.change_operator_identifier("Sum", "sum").change_operator_identifier(
+            "Map", "map"
+        ),
+    )
+
+    assert_as_it_was(second, "sum", "map")
+    assert {each.uid for each in Savepoint.read(second).saved.values()} == {"sum", "map"}
+
+
+def test_a_name_that_two_operators_have_is_refused_with_their_ids(first: str) -> None:
+    without_uids(first, {"one": "Map", "two": "Map"})
+
+    with pytest.raises(AmbiguousName, match="2 operators have the name 'Map'; give the uid or id"):
+        changed(first, lambda writer: writer.remove_operator("Map"))
+
+
 def test_records_on_their_way_are_refused(first: str) -> None:
-    savepoint = Savepoint.read(first)
-    metadata = savepoint.checkpoint.metadata
+    metadata = Savepoint.read(first).checkpoint.metadata
     subtask = msgspec.structs.replace(
         metadata.subtasks[0], channels=(ChannelSnapshot(0, 0, InlineBlob(b"records")),)
     )
-    broken = msgspec.structs.replace(metadata, subtasks=(subtask, *metadata.subtasks[1:]))
-    location = f"{first}/_metadata"
-    Path(location).write_bytes(encode(MetadataFile(broken, 0), location))
+    rewrite(first, subtasks=(subtask, *metadata.subtasks[1:]))
 
     with pytest.raises(WriteRefused, match=r"unaligned checkpoint .* take a savepoint instead"):
         SavepointWriter.from_existing_savepoint(first)

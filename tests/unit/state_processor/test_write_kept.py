@@ -38,7 +38,7 @@ def everything(path: str) -> dict[tuple[str, str], list[str]]:
 
 
 @pytest.mark.parametrize("groups", [None, 50], ids=["same groups", "other groups"])
-@pytest.mark.parametrize("what", ["savepoint", "checkpoint", "first"])
+@pytest.mark.parametrize("what", ["savepoint", "checkpoint"])
 def test_everything_a_job_saved_is_kept(
     job: Saved, tmp_path: Path, what: str, groups: int | None
 ) -> None:

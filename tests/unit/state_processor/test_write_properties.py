@@ -55,7 +55,7 @@ def folder() -> Iterator[Path]:
         yield Path(made)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     GROUPS,
     st.dictionaries(KEYS, VALUES, max_size=12),
@@ -80,7 +80,7 @@ def test_what_is_written_is_read_back(
             assert contents(savepoint, "uid", "maps") == maps
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), LONGS), max_size=40),
     st.integers(1, 7),
@@ -102,7 +102,7 @@ def test_rows_of_a_table_are_grouped_by_their_keys(rows: list[tuple[int, int]], 
         assert contents(written, "uid", "lists") == expected
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.dictionaries(st.integers(0, 30), st.lists(LONGS, min_size=1, max_size=3), max_size=20),
     st.integers(1, 6),
