@@ -24,6 +24,7 @@ from riverrun.core.clock import SystemClock
 from riverrun.core.ids import JobId
 from riverrun.core.secrets import masked_settings
 from riverrun.graph.executor import JobSubmission
+from riverrun.jobmanager.programs import UploadedPrograms
 from riverrun.jobmanager.sessions import SessionSubmissions
 from riverrun.rest.app import rest_app
 from riverrun.rest.context import RestContext
@@ -65,7 +66,10 @@ class JobManager:
         )
         self._server: RestServer | None = None
         self._scratch: Path | None = None
-        self._submissions = self._session_submissions() if session else None
+        self._submissions: SessionSubmissions | None = None
+        self._programs: UploadedPrograms | None = None
+        if session:
+            self._take_jobs()
 
     @staticmethod
     def create(config: Mapping[str, str], *, session: bool = False) -> JobManager:
@@ -93,6 +97,8 @@ class JobManager:
             context = RestContext(
                 self.dispatcher,
                 submissions=self._submissions,
+                programs=self._programs,
+                address=lambda: self.url or "",
                 upload_limit=cluster_options.UPLOAD_MAX.get(self._config),
                 shut_down=shut_down,
             )
@@ -100,6 +106,8 @@ class JobManager:
             server = RestServer(app, ServerSettings.from_config(self._config))
             server.start()
             self._server = server
+            if self._programs is not None:
+                self._programs.address = server.url
         return self._server.url
 
     def submit(self, submission: JobSubmission) -> JobMaster:
@@ -130,14 +138,17 @@ class JobManager:
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _session_submissions(self) -> SessionSubmissions:
-        folder = cluster_options.UPLOAD_DIR.get(self._config)
-        if folder is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="riverrun-uploads-"))
-            folder = str(self._scratch)
-        return SessionSubmissions(
-            self.submit_later, self.dispatcher.knows, Path(folder) / "artifacts", self._config
+    def _take_jobs(self) -> None:
+        """Take jobs and programs of other processes."""
+        named = cluster_options.UPLOAD_DIR.get(self._config)
+        folder = Path(tempfile.mkdtemp(prefix="riverrun-uploads-") if named is None else named)
+        self._scratch = folder if named is None else None
+        self._submissions = SessionSubmissions(
+            self.submit_later, self.dispatcher.knows, folder / "artifacts", self._config
         )
+        if cluster_options.SUBMIT_ENABLED.get(self._config):
+            token = cluster_options.REST_TOKEN.get(self._config)
+            self._programs = UploadedPrograms(folder / "programs", token)
 
     def _announce(self, submission: JobSubmission) -> InitializingJob:
         waiting = InitializingJob(

@@ -2,11 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
 
 from riverrun.cluster.dispatcher.gateway import Dispatcher, Submissions
+from riverrun.core.ids import JobId
 from riverrun.rest.operations import Operations
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProgram:
+    """An uploaded program."""
+
+    id: str
+    name: str
+    uploaded: int
+    """When, in milliseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramOrder:
+    """How a program is to be run."""
+
+    arguments: Sequence[str] = ()
+    module: str | None = None
+    """Which module of a zip is the program; ``__main__`` if not given."""
+    parallelism: int | None = None
+    savepoint: str | None = None
+    allow_non_restored: bool = False
+    claim_mode: str | None = None
+    job: str | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+class Programs(Protocol):
+    """Uploaded programs, each run in a process of its own."""
+
+    def all(self) -> Sequence[StoredProgram]:
+        """The latest first."""
+
+    def add(self, name: str, file: Path) -> str:
+        """Keep a program; its id. ProgramError for a name that is none."""
+
+    def delete(self, program: str) -> None:
+        """Forget a program; ProgramError when there is none."""
+
+    def run(self, program: str, wish: ProgramOrder) -> JobId:
+        """Let the program send its job; ProgramError with what it said when it failed."""
+
+    def plan(self, program: str, wish: ProgramOrder) -> Sequence[dict[str, Any]]:
+        """The nodes of its plan, as ``river plan --json`` prints them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +64,10 @@ class RestContext:
     operations: Operations = field(default_factory=Operations)
     submissions: Submissions | None = None
     """Takes jobs and files of other processes; ``None`` where only this process runs jobs."""
+    programs: Programs | None = None
+    """Uploaded programs; ``None`` where none are taken."""
+    address: Callable[[], str] = lambda: ""
+    """Where the interface is."""
     upload_limit: int = 100 << 20
     """Bytes of the largest body that is taken."""
     shut_down: Callable[[], None] | None = None

@@ -24,6 +24,10 @@ class HttpProblem(RiverrunError):  # noqa: N818
         return self.message
 
 
+class UnknownProgram(ProgramError):  # noqa: N818
+    """No program with this id was uploaded."""
+
+
 class ErrorBody(msgspec.Struct, frozen=True):
     """The body of every answer that is no success."""
 
@@ -32,6 +36,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 _STATUS: Final = (
     (UnknownJob, HTTPStatus.NOT_FOUND),
+    (UnknownProgram, HTTPStatus.NOT_FOUND),
     (JobIsOver, HTTPStatus.CONFLICT),
     (JobIsKnown, HTTPStatus.CONFLICT),
     (ArtifactTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),

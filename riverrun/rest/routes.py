@@ -10,6 +10,7 @@ from riverrun.rest.handlers import (
     history,
     jobs,
     metrics,
+    programs,
     rescaling,
     savepoints,
     submission,
@@ -28,6 +29,7 @@ OFFERED: Final[tuple[Route, ...]] = (
     *savepoints.ROUTES,
     *rescaling.ROUTES,
     *submission.ROUTES,
+    *programs.ROUTES,
     *task_managers.ROUTES,
     *vertices.ROUTES,
 )

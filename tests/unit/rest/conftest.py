@@ -22,6 +22,7 @@ from riverrun.cluster.job_report import JobReport, JobSummary
 from riverrun.cluster.resources.requirements import Bounds
 from riverrun.cluster.resources.task_managers import TaskManager
 from riverrun.core.ids import JobId
+from riverrun.jobmanager.programs import UploadedPrograms
 from riverrun.rest.app import rest_app
 from riverrun.rest.context import RestContext
 from riverrun.rest.routes import ROUTES
@@ -94,8 +95,8 @@ def dispatcher() -> RecordedDispatcher:
 
 
 @pytest.fixture
-def client(dispatcher: RecordedDispatcher) -> Iterator[TestClient]:
-    app = rest_app(RestContext(dispatcher), ROUTES)
+def client(dispatcher: RecordedDispatcher, tmp_path: Path) -> Iterator[TestClient]:
+    app = rest_app(RestContext(dispatcher, programs=UploadedPrograms(tmp_path)), ROUTES)
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
 
