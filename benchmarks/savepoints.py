@@ -39,34 +39,41 @@ _WANTED_S: Final = 10.0
 _SAMPLE_S: Final = 0.02
 
 
-class Memory:
-    """Watches what processes have in memory."""
+class Watch:
+    """Looks often at what processes have in memory, and at the seconds that they computed."""
 
     def __init__(self, processes: Callable[[], list[int]]) -> None:
         self._processes = processes
+        self._began: dict[int, float] = {}
         self._most: dict[int, int] = {}
         self._over = Event()
-        self._watch = Thread(target=self._sample_often, daemon=True)
-        self._watch.start()
+        self._thread = Thread(target=self._look_often, daemon=True)
+        self._thread.start()
 
-    def most(self) -> dict[int, int]:
-        """The most bytes that each process had; the watch ends."""
+    def end(self) -> tuple[dict[int, int], float]:
+        """The most bytes that each process had, and how long they computed, all together."""
         self._over.set()
-        self._watch.join()
-        return self._most
+        self._thread.join()
+        now = looked_at(self._processes())
+        return self._most, sum(
+            computed - self._began.get(pid, computed) for pid, (_, computed) in now.items()
+        )
 
-    def _sample_often(self) -> None:
+    def _look_often(self) -> None:
         while not self._over.wait(_SAMPLE_S):
-            for pid, size in resident(self._processes()).items():
+            for pid, (size, computed) in looked_at(self._processes()).items():
+                self._began.setdefault(pid, computed)
                 self._most[pid] = max(size, self._most.get(pid, 0))
 
 
-def resident(processes: list[int]) -> dict[int, int]:
-    """The bytes that each process has in memory."""
+def looked_at(processes: list[int]) -> dict[int, tuple[int, float]]:
+    """The bytes that each process has in memory, and the seconds that it computed."""
     found = {}
     for pid in processes:
         with suppress(psutil.NoSuchProcess):
-            found[pid] = psutil.Process(pid).memory_info().rss
+            process = psutil.Process(pid)
+            times = process.cpu_times()
+            found[pid] = process.memory_info().rss, times.user + times.system
     return found
 
 
@@ -75,6 +82,8 @@ class Round:
     """One savepoint and one restore."""
 
     savepoint_s: float
+    savepoint_cpu_s: float
+    """Of the workers of the keyed function, all together; also ``restore_cpu_s``."""
     pause_ms: float
     """The longest synchronous part: for so long a subtask took no records."""
     held_mb: float
@@ -82,6 +91,7 @@ class Round:
     folder_mb: float
     opened_s: float
     flows_s: float
+    restore_cpu_s: float
     restore_mb: float
     write_limit_s: float
     read_limit_s: float
@@ -93,35 +103,37 @@ def measured(backend: str, shape: str, keys: int, folder: Path) -> Round:
     job = SavepointJob(shape, folder / "first", config, keys, _BEFORE)
     try:
         job.await_filled()
-        base = resident(job.processes())
-        memory = Memory(job.processes)
+        base = {pid: size for pid, (size, _) in looked_at(job.processes()).items()}
+        watch = Watch(job.processes)
         started = time.monotonic()
         location = job.client.trigger_savepoint(str(folder / "savepoints")).result()
         savepoint_s = time.monotonic() - started
-        most = memory.most()
+        most, savepoint_cpu_s = watch.end()
         pause_ms = _longest_pause(job.client.get_checkpoints())
     finally:
         job.cancel()
     again = {**config, "execution.state-recovery.path": location}
     job = SavepointJob(shape, folder / "second", again, keys, _AFTER)
     try:
-        memory = Memory(job.processes)
+        watch = Watch(job.processes)
         opened_s = job.await_all("opened")
         flows_s = job.await_all("flows")
-        restore_mb = max(memory.most().values()) / 1e6
+        during, restore_cpu_s = watch.end()
     finally:
         job.cancel()
     size = sum(path.stat().st_size for path in Path(location).rglob("*") if path.is_file())
     limits = limit(shape, keys, folder / "limit.parquet")
     return Round(
         savepoint_s=savepoint_s,
+        savepoint_cpu_s=savepoint_cpu_s,
         pause_ms=pause_ms,
         held_mb=max(base.values()) / 1e6,
         grew_mb=max(most[pid] - base[pid] for pid in base) / 1e6,
         folder_mb=size / 1e6,
         opened_s=opened_s,
         flows_s=flows_s,
-        restore_mb=restore_mb,
+        restore_cpu_s=restore_cpu_s,
+        restore_mb=max(during.values()) / 1e6,
         write_limit_s=limits[0],
         read_limit_s=limits[1],
     )
@@ -163,7 +175,7 @@ def main() -> int:
     parser.add_argument("--shape", action="append", choices=SHAPES)
     given = parser.parse_args()
     keys = given.keys or (_QUICK_KEYS if given.quick else _KEYS)
-    console = Console(width=max(150, Console().width))
+    console = Console(width=max(170, Console().width))
     found: dict[tuple[str, str], list[Round]] = {}
     for turn in range(given.rounds or (1 if given.quick else _ROUNDS)):
         for backend in given.backend or ("hashmap", "rocksdb"):
@@ -182,9 +194,9 @@ def main() -> int:
 
 
 def _table(found: Mapping[tuple[str, str], list[Round]], keys: int) -> Table:
-    columns = ("savepoint", "of the limit", "pause", "memory", "size", "restored", "records")
+    columns = ("savepoint", "of the limit", "CPU", "pause", "memory", "size", "restored", "records")
     title = f"{keys:,} keys, parallelism {_BEFORE} to {_AFTER}; wanted: {_WANTED_S:.0f} s each"
-    table = Table("backend", "state", *columns, "of the limit", "memory", "", title=title)
+    table = Table("backend", "state", *columns, "of the limit", "CPU", "memory", "", title=title)
     for (backend, shape), rounds in found.items():
         median = Round(**{name: _median(rounds, name) for name in Round.__slots__})
         met = max(median.savepoint_s, median.flows_s) <= _WANTED_S
@@ -193,12 +205,14 @@ def _table(found: Mapping[tuple[str, str], list[Round]], keys: int) -> Table:
             shape,
             f"{median.savepoint_s:.2f} s",
             f"{median.savepoint_s / median.write_limit_s:.1f} x",
+            f"{median.savepoint_cpu_s:.1f} s",
             f"{median.pause_ms:.0f} ms",
             f"{median.held_mb:.0f} + {median.grew_mb:.0f} MB",
             f"{median.folder_mb:.1f} MB",
             f"{median.opened_s:.2f} s",
             f"{median.flows_s:.2f} s",
             f"{median.flows_s / median.read_limit_s:.1f} x",
+            f"{median.restore_cpu_s:.1f} s",
             f"{median.restore_mb:.0f} MB",
             "[green]met[/]" if met else "[red]missed[/]",
         )
