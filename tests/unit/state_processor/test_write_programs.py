@@ -28,7 +28,7 @@ from riverrun.api.state import (
 )
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.serde.types import Types
-from riverrun.state_processor.bootstrap import bootstrap
+from riverrun.state_processor.bootstrap import OperatorTransformation, bootstrap
 from riverrun.state_processor.bootstrap_functions import (
     BroadcastStateBootstrapFunction,
     KeyedStateBootstrapFunction,
@@ -178,7 +178,8 @@ def test_keyed_state_and_timers_of_a_bootstrap_function_go_on(
     tmp_path: Path, backend: str, parallelism: int
 ) -> None:
     data = [(f"key {number}", number) for number in range(10)] * 2
-    made = bootstrap(data).key_by(lambda pair: pair[0]).transform(SetAlarms())
+    given = OperatorTransformation.bootstrap_with(data)
+    made = given.key_by(lambda pair: pair[0]).transform(SetAlarms())
     writer = SavepointWriter.new_savepoint(config={"state.backend.type": backend})
     savepoint = writer.with_operator("alarm", made).write(tmp_path / "savepoint")
 
