@@ -16,6 +16,12 @@ from riverrun.core.config_options import (
 from riverrun.core.time import Duration
 
 # the REST interface
+REST_ENABLED: Final = ConfigOption(
+    "riverrun.rest.enabled",
+    BOOLEAN,
+    default=False,
+    description="whether a program that brings its own JobManager serves the REST interface and the page",
+)
 REST_ADDRESS: Final = ConfigOption(
     "rest.address", STRING, "localhost", "where the command line finds the JobManager"
 )

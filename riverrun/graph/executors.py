@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from riverrun.core import cluster_options
 from riverrun.core.errors import ConfigError, ProgramError
 from riverrun.graph.executor import JobExecutor
 
 _IN_PROCESS: Final = "riverrun.local.executor:InProcessExecutor"
+_APPLICATION: Final = "riverrun.jobmanager.application:ApplicationExecutor"
 _REMOTE: Final = "riverrun.client.remote_executor:RemoteExecutor"
 _SPARK: Final = "riverrun.spark.driver.executor:SparkExecutor"
 
@@ -39,6 +41,8 @@ def executor_for(
         ProgramError: the engine needs a package that is not installed.
     """
     target = _SPARK if session is not None else _target(master)
+    if target == _SPARK and cluster_options.REST_ENABLED.get(config):
+        target = _APPLICATION
     module_name, _, class_name = target.partition(":")
     try:
         module = importlib.import_module(module_name)
