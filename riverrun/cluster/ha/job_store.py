@@ -4,6 +4,7 @@
     <folder>/jobs/<epoch>/<job id>         where each job stands, as the leader of that epoch knows it
     <folder>/jobs/<epoch>/_complete        all jobs of the leader before are in this folder
     <folder>/submissions/<epoch>/<job id>  what was submitted under that leader
+    <folder>/artifacts/<epoch>/<job id>/<sha256>   and the files that it needs
 
 A leader only ever writes below its own epoch, and begins by copying the entries of the leader before. So
 what a deposed leader still writes is read by nobody, however late it comes. And a leader looks for later
@@ -14,20 +15,31 @@ Files that several leaders may refer to are deleted after such a look only.
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import math
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
 from riverrun.checkpoint.owner import JobTakenOver, Ownership
-from riverrun.cluster.ha.stored_jobs import FORMAT, DamagedJob, JobEntry, Recovered, StoredJob
+from riverrun.cluster.ha.stored_jobs import (
+    FORMAT,
+    Artifact,
+    DamagedJob,
+    JobEntry,
+    Recovered,
+    StoredJob,
+)
 from riverrun.core.errors import ExternalError, ProgramError
 from riverrun.core.lifecycle import JobStatus
 from riverrun.storage.blobs import FileRef
 from riverrun.storage.digests import digest_of
+from riverrun.storage.os_errors import reported
 from riverrun.storage.storage import FileCorrupt, FileMissing, Storage, StorageError
 from riverrun.storage.unfinished import SWEEP_AFTER_S
 
@@ -103,8 +115,12 @@ class JobStore:
             self._forget_older(epoch)
         return recovered
 
-    def add(self, job: StoredJob) -> None:
+    def add(self, job: StoredJob, files: Mapping[str, Path] | None = None) -> None:
         """Keep a new job; when this returns, it will be run by this leader or the next.
+
+        Args:
+            job: as it was submitted.
+            files: its artifacts on this machine, by their SHA-256; they are kept too.
 
         Raises:
             ProgramError: the job's id cannot be the name of a file.
@@ -116,7 +132,8 @@ class JobStore:
             )
         with self._lock:
             epoch = self._epoch()
-            data = msgspec.msgpack.encode(job)
+            kept = tuple(self._kept(epoch, job.job_id, each, files or {}) for each in job.artifacts)
+            data = msgspec.msgpack.encode(msgspec.structs.replace(job, artifacts=kept))
             place = f"{self._folder}/submissions/{epoch}/{job.job_id}"
             self._storage.write(place, data)
             self._keep(
@@ -127,7 +144,24 @@ class JobStore:
                     submitted=job.submitted,
                     changed=self._now(),
                     submission=FileRef(place, len(data), digest_of(data)),
+                    files=tuple(sorted({each.location for each in kept if each.location})),
                 )
+            )
+
+    def fetch(self, artifact: Artifact, target: Path) -> None:
+        """Copy a kept artifact to ``target``, which must not exist.
+
+        Raises:
+            FileCorrupt: it is not what it was.
+        """
+        self._storage.download(artifact.location, target)
+        with reported("reading", str(target)), target.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != artifact.sha256:
+            target.unlink()
+            raise FileCorrupt(
+                f"file {artifact.name!r} in {artifact.location!r}: expected SHA-256 {artifact.sha256}, found "
+                f"{found}; it was damaged or changed, so submit the job again"
             )
 
     def mark(self, job_id: str, status: JobStatus) -> None:
@@ -145,10 +179,15 @@ class JobStore:
             if entry is None or entry.submission is None:
                 return
             ended = msgspec.structs.replace(
-                entry, status=status, changed=self._now(), submission=None, result=result
+                entry,
+                status=status,
+                changed=self._now(),
+                submission=None,
+                files=(),
+                result=result,
             )
             self._keep(ended)
-            self._delete_quietly([entry.submission.path])
+            self._delete_quietly(_files_of(entry))
 
     def remove(self, job_id: str) -> None:
         """Forget a job, damaged ones too; nothing is left of it."""
@@ -157,8 +196,8 @@ class JobStore:
             self._storage.delete([self._entry_place(epoch, job_id)])
             self._still_leading()
             entry = self._entries.pop(job_id, None)
-            if entry is not None and entry.submission is not None:
-                self._delete_quietly([entry.submission.path])
+            if entry is not None:
+                self._delete_quietly(_files_of(entry))
 
     def entries(self) -> tuple[JobEntry, ...]:
         """All jobs that this leader knows, oldest first."""
@@ -169,6 +208,16 @@ class JobStore:
         """NotLeading unless this is the latest leader, at the moment at which the store answers."""
         self._epoch()
         self._still_leading()
+
+    def _kept(
+        self, epoch: int, job_id: str, artifact: Artifact, files: Mapping[str, Path]
+    ) -> Artifact:
+        path = files.get(artifact.sha256)
+        if path is None:
+            return artifact
+        place = f"{self._folder}/artifacts/{epoch}/{job_id}/{artifact.sha256}"
+        self._storage.upload(path, place)
+        return msgspec.structs.replace(artifact, location=place)
 
     def _keep(self, entry: JobEntry) -> None:
         data = msgspec.json.format(msgspec.json.encode(entry))
@@ -243,11 +292,11 @@ class JobStore:
     def _forget_older(self, epoch: int) -> None:
         """Delete what only leaders before this one refer to; no later leader copies from them any more."""
         try:
-            needed = {e.submission.path for e in self._entries.values() if e.submission is not None}
-            for folder in ("jobs", "submissions"):
-                files = self._storage.list(f"{self._folder}/{folder}")
-                older = [file for file in files if _epoch_of(file, epoch) < epoch]
-                self._storage.delete(file for file in older if file not in needed)
+            needed = {file for entry in self._entries.values() for file in _files_of(entry)}
+            for part in ("jobs", "submissions", "artifacts"):
+                root = f"{self._folder}/{part}/"
+                files = set(self._storage.list(root.rstrip("/"))) - needed
+                self._storage.delete(each for each in files if _epoch_of(each, root) < epoch)
             self._storage.sweep(self._folder, SWEEP_AFTER_S)
         except StorageError as error:
             log.warning("files of earlier leaders stay, which does no harm reason=%s", error)
@@ -256,15 +305,20 @@ class JobStore:
         try:
             self._storage.delete(locations)
         except StorageError as error:
-            log.warning("a submission stays until the next leader reason=%s", error)
+            log.warning("files of a job stay until the next leader reason=%s", error)
 
     def _entry_place(self, epoch: int, name: str) -> str:
         return f"{self._folder}/jobs/{epoch}/{name}"
 
 
-def _epoch_of(location: str, otherwise: int) -> int:
-    part = location.split("/")[-2]
-    return int(part) if part.isdecimal() else otherwise
+def _files_of(entry: JobEntry) -> tuple[str, ...]:
+    submission = () if entry.submission is None else (entry.submission.path,)
+    return (*submission, *entry.files)
+
+
+def _epoch_of(location: str, root: str) -> int | float:
+    part = location.removeprefix(root).partition("/")[0]
+    return int(part) if part.isdecimal() else math.inf
 
 
 def _in_order(entries: Iterable[JobEntry]) -> tuple[JobEntry, ...]:

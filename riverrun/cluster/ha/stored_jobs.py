@@ -16,11 +16,9 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     """A file that the job's workers need: a package, a virtual environment, a module."""
 
     name: str
-    location: str
-    """Where every JobManager finds it."""
-    digest: str = ""
-    kind: str = ""
-    """What it is, in the words of whoever submitted it."""
+    sha256: str
+    location: str = ""
+    """Where every JobManager finds it; filled in when it is kept with its job."""
 
 
 class StoredJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +33,8 @@ class StoredJob(msgspec.Struct, frozen=True, kw_only=True):
     restore_from: str | None = None
     allow_non_restored: bool = False
     artifacts: tuple[Artifact, ...] = ()
+    details: bytes = b""
+    """What else whoever runs the job wants back, in its own words."""
     submitted: int = 0
     """Milliseconds since the epoch."""
     format: int = FORMAT
@@ -50,6 +50,8 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
     changed: int
     submission: FileRef | None = None
     """The file with the ``StoredJob``; none once the job has ended."""
+    files: tuple[str, ...] = ()
+    """Its artifacts; none once the job has ended."""
     result: bytes = b""
     """What is kept of a job that has ended, in the words of whoever ended it."""
     format: int = FORMAT

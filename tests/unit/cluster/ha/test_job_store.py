@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +18,7 @@ from riverrun.cluster.ha.stored_jobs import Artifact, Recovered, StoredJob
 from riverrun.core.errors import ProgramError
 from riverrun.core.lifecycle import JobStatus
 from riverrun.storage.memory import MemoryStorage
-from riverrun.storage.storage import StorageError
+from riverrun.storage.storage import FileCorrupt, StorageError
 
 ROOT = "memory://ha/cluster"
 
@@ -66,7 +69,7 @@ def job(name: str, at: int = 0) -> StoredJob:
         graph=b"graph of " + name.encode(),
         config={"s3.secret-key": "x"},
         restore_from="/savepoints/1",
-        artifacts=(Artifact(name="lib.zip", location="/artifacts/lib.zip", digest="ab"),),
+        artifacts=(Artifact(name="lib.zip", sha256="ab", location="/artifacts/lib.zip"),),
         submitted=at,
     )
 
@@ -356,3 +359,52 @@ def test_a_store_that_cannot_delete_does_not_stop_a_leader() -> None:
 
     assert [each.job_id for each in found.jobs] == ["b"]
     assert [each.job_id for each in found.ended] == ["a"]
+
+
+def test_the_files_of_a_job_are_kept_with_it_until_it_ends(tmp_path: Path) -> None:
+    storage = MemoryStorage()
+    jobs, _ = led(storage, 1)
+    library = tmp_path / "sent"
+    library.write_bytes(b"a library")
+    digest = hashlib.sha256(b"a library").hexdigest()
+    needs = (Artifact(name="lib.zip", sha256=digest), Artifact(name="other", sha256="00"))
+    for name in ("a", "b"):
+        jobs.add(
+            msgspec.structs.replace(job(name), artifacts=needs, details=b"more"), {digest: library}
+        )
+    jobs.finish("b", JobStatus.FINISHED)
+
+    second, found = led(storage, 2)
+
+    [recovered] = found.jobs
+    kept, other = recovered.artifacts
+    assert (kept.location, other.location) == (f"{ROOT}/artifacts/1/a/{digest}", "")
+    assert recovered.details == b"more"
+    second.fetch(kept, tmp_path / "fetched")
+    assert (tmp_path / "fetched").read_bytes() == b"a library"
+    storage.write(kept.location, b"another")
+    with pytest.raises(FileCorrupt, match=r"'lib\.zip'.*expected SHA-256"):
+        second.fetch(kept, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+    second.remove("a")
+    assert [file for file in storage.list(ROOT) if "/artifacts/" in file] == []
+
+
+def test_files_of_a_job_that_nobody_heard_of_are_swept_by_the_next_leader(tmp_path: Path) -> None:
+    storage = Interrupted()
+    jobs, _ = led(storage, 1)
+    library = tmp_path / "sent"
+    library.write_bytes(b"x")
+    named = msgspec.structs.replace(job("a"), artifacts=(Artifact(name="l", sha256="ab"),))
+
+    def dies() -> None:
+        raise StorageError("gone")
+
+    storage.interrupt(4, dies)
+    with pytest.raises(StorageError):
+        jobs.add(named, {"ab": library})
+    assert [file for file in storage.list(ROOT) if "/artifacts/" in file]
+
+    led(storage, 2)
+
+    assert [file for file in storage.list(ROOT) if "/artifacts/" in file] == []
