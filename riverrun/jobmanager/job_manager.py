@@ -79,6 +79,11 @@ class JobManager:
         return JobManager(executor, config, session=session)
 
     @property
+    def submissions(self) -> SessionSubmissions | None:
+        """Where jobs of other processes come in; ``None`` when none are taken."""
+        return self._submissions
+
+    @property
     def url(self) -> str | None:
         """Where its REST interface is; ``None`` when it does not serve."""
         return None if self._server is None else self._server.url

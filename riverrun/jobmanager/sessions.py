@@ -49,6 +49,8 @@ class SessionSubmissions:
         self._artifacts = ArtifactStore(folder, cluster_options.UPLOAD_MAX.get(config))
         self._lock = threading.Lock()
         self._values: dict[JobId, ClientValues] = {}
+        self.keep: Callable[[SubmitRequest], None] | None = None
+        """Is called with each request before its job runs; what it raises refuses the job."""
 
     @property
     def artifacts(self) -> ArtifactStore:
@@ -60,6 +62,7 @@ class SessionSubmissions:
         graph = decode_graph(request.graph)
         code = self._code(request)
         values = self._keep_values(job, request)
+        self._persist(job, request)
         submission = JobSubmission(
             job=job,
             name=request.name,
@@ -80,6 +83,16 @@ class SessionSubmissions:
         if found is None:
             raise UnknownJob(f"job {str(job)!r}: this JobManager holds no values of it")
         return found
+
+    def _persist(self, job: JobId, request: SubmitRequest) -> None:
+        if self.keep is None:
+            return
+        try:
+            self.keep(request)
+        except BaseException:
+            with self._lock:
+                self._values.pop(job, None)
+            raise
 
     def _keep_values(self, job: JobId, request: SubmitRequest) -> ClientValues:
         values = ClientValues(

@@ -77,6 +77,11 @@ class JobDispatcher:
         self._lock = threading.Lock()
         self._running: dict[JobId, _Running] = {}
         self._slow = ThreadPoolExecutor(_SLOW_WORK, thread_name_prefix="riverrun-dispatcher")
+        self._ends: list[Callable[[JobReport], None]] = []
+
+    def tell_ends(self, listener: Callable[[JobReport], None]) -> None:
+        """Call ``listener`` with the last report of each job that ends for good, from any thread."""
+        self._ends.append(listener)
 
     def add(self, job: ReportedJob) -> None:
         """Take in a job, in the place of one with the same id; its last report becomes history."""
@@ -183,7 +188,10 @@ class JobDispatcher:
             return  # another object stands for the job now
         if status is not JobStatus.SUSPENDED:
             # Another JobManager goes on with a suspended job: it is not history yet.
-            self._history.add(job.report())
+            report = job.report()
+            self._history.add(report)
+            for listener in self._ends:
+                listener(report)
         with self._lock:
             if self._running.get(job.job_id) is running:
                 del self._running[job.job_id]
