@@ -23,6 +23,8 @@ class OperatorInfo(msgspec.Struct, frozen=True):
     operator_id: str
     name: str
     uid: str | None
+    shape: str = ""
+    """What it keeps on its own account (``riverrun.checkpoint.operator_shapes``)."""
 
 
 class EdgeInfo(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from riverrun.checkpoint.metadata import EdgeInfo, OperatorInfo, VertexInfo
+from riverrun.checkpoint.operator_shapes import shape_of
 from riverrun.core.ids import SubtaskId, VertexId
 from riverrun.graph.connections import producers_of
 from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
@@ -92,7 +93,7 @@ def _vertex_info(vertex: JobVertex) -> VertexInfo:
         parallelism=vertex.parallelism,
         max_parallelism=vertex.max_parallelism,
         operators=tuple(
-            OperatorInfo(operator.operator_id, operator.name, operator.uid)
+            OperatorInfo(operator.operator_id, operator.name, operator.uid, shape_of(operator.spec))
             for operator in vertex.operators
         ),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from riverrun.checkpoint.metadata import CheckpointMetadata
+from riverrun.checkpoint.operator_shapes import check_shape
 from riverrun.checkpoint.saved_operators import RestoreRefused, SavedOperator
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobGraph
@@ -52,6 +53,7 @@ def check_program(
         if operator is not None:
             _check_keys(operator, each)
             _check_broadcast(operator, each)
+            check_shape(operator, each)
 
 
 class _Places:

@@ -36,6 +36,8 @@ class SavedOperator:
     """Name of the vertex it was in."""
     parallelism: int
     max_parallelism: int
+    shape: str = ""
+    """What it kept on its own account."""
     finished: set[int] = field(default_factory=set)
     """The subtasks that had seen the end of their input."""
     behind: dict[int, int] = field(default_factory=dict)
@@ -128,6 +130,7 @@ def _empty(operator: OperatorInfo, vertex: VertexInfo) -> SavedOperator:
         vertex.name,
         vertex.parallelism,
         vertex.max_parallelism,
+        operator.shape,
     )
 
 

@@ -430,3 +430,46 @@ def test_broadcast_state_becomes_wider(versions: Versions) -> None:
     rows = versions.finish(ruled(Types.LONG(), Types.DOUBLE()), 3, start_from=first)
 
     assert rows == [[key, [[0, 0.0], [1, 1.0], [2, 2.0]]] for key in range(KEYS)]
+
+
+# going back
+
+
+def with_a_field_and_an_operator_more(env: StreamExecutionEnvironment) -> DataStream:
+    def put(state: Any, number: int) -> None:
+        before = state.value()
+        state.update(Row(sum=before.sum + number, since=before.since or number))
+
+    described = ValueStateDescriptor("state", _WITH_SINCE)
+    fold = Fold("get_state", described, put, lambda state: state.value().sum)
+    sums = records(env).key_by(key_of).process(fold).uid("fold")
+    fresh = records_again(sums).process(counted("fresh")).uid("fresh")
+    return sums.union(fresh)
+
+
+def records_again(stream: DataStream) -> Any:
+    """The rows of a stream by their key, so that an operator with state can follow it."""
+    return stream.key_by(lambda row: row[0])
+
+
+_WITH_SINCE = Types.ROW_NAMED(["sum", "since"], [Types.LONG(), Types.LONG()])
+_WITHOUT = Types.ROW_NAMED(["sum"], [Types.LONG()])
+
+
+def test_the_first_version_goes_on_from_a_savepoint_of_the_second(versions: Versions) -> None:
+    def put(state: Any, number: int) -> None:
+        before = state.value()
+        state.update(Row(sum=(0 if before is None else before.sum) + number))
+
+    described = ValueStateDescriptor("state", _WITHOUT)
+    fold = Fold("get_state", described, put, lambda state: state.value().sum)
+
+    def version_1(env: StreamExecutionEnvironment) -> DataStream:
+        return records(env).key_by(key_of).process(fold).uid("fold")
+
+    first = versions.stop_at(HALF, version_1)
+    second = versions.stop_at(HALF + 4, with_a_field_and_an_operator_more, 3, start_from=first)
+
+    rows = versions.finish(version_1, 5, start_from=second, config=ALLOW)
+
+    assert rows == [[key, sum(range(PER_KEY))] for key in range(KEYS)]
