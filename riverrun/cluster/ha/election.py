@@ -91,7 +91,8 @@ class Election:
 
     def __init__(self, holder: str, address: str, timing: Timing) -> None:
         self._holder = holder
-        self._address = address
+        self.address = address
+        """Where clients find this contender; in the lease from the next renewal on."""
         self._timing = timing
         self._seen = Found(None, None)
         self._since = 0.0
@@ -228,7 +229,7 @@ class Election:
         return Lease(
             epoch=epoch,
             holder=self._holder,
-            address=self._address,
+            address=self.address,
             beat=beat,
             duration_ms=self._timing.lease_ms,
         )

@@ -86,8 +86,11 @@ class HighAvailability:
                 name = f"{self._settings.cluster}-leader"
                 return KubernetesLease(access, name, duration_ms=timing.lease_ms)
 
-    def elect(self, listener: LeaderListener, address: str) -> LeaderElection:
-        """An election to take part in, to be started and closed; ``address`` is where clients find this one."""
+    def elect(self, listener: LeaderListener, address: str = "") -> LeaderElection:
+        """An election to take part in, to be started and closed.
+
+        ``address`` is where clients find this one; without it nobody is found before ``publish``.
+        """
         return LeaderElection(
             self.leases(),
             listener,

@@ -61,7 +61,7 @@ class LeaderElection:
         listener: LeaderListener,
         timing: Timing,
         *,
-        address: str,
+        address: str = "",
         highest_epoch: Callable[[], int] = lambda: 0,
         clock: Callable[[], float] | None = None,
         run: Callable[[Callable[[], None]], None] | None = None,
@@ -72,7 +72,7 @@ class LeaderElection:
             leases: closed at the end.
             listener: who is told.
             timing: how long things take.
-            address: of this process's REST interface.
+            address: of this process's REST interface, if it is known before it leads; see ``publish``.
             highest_epoch: asked before the lease is acquired; the new epoch is higher. For what has
                 seen epochs that the lease has forgotten, because somebody deleted it.
             clock: milliseconds that never go back, and go on while the machine sleeps.
@@ -126,6 +126,11 @@ class LeaderElection:
         """Where the leader's REST interface was when the lease was last looked at."""
         leader = self.leader()
         return leader.address if leader is not None else None
+
+    def publish(self, address: str) -> None:
+        """Where this process's REST interface is; in the lease from the next renewal on."""
+        with self._changed:
+            self._election.address = address
 
     def step_down(self, epoch: int) -> None:
         """Give up the leadership of ``epoch``, because it cannot be exercised; returns at once.

@@ -283,6 +283,20 @@ def test_the_epoch_is_higher_than_all_that_anybody_has_seen(
     assert one.election.leader() == Leader(42, "http://one")
 
 
+def test_an_address_that_is_known_later_is_published_with_the_next_renewal(
+    clock: ManualClock, storage: MemoryStorage
+) -> None:
+    one = Process(clock, storage, "one")
+    one.election.publish("")
+    one.settle()
+    assert one.election.leader() is None
+
+    one.election.publish("http://one:4711")
+    run(clock, 200, one)
+
+    assert one.election.leader() == Leader(1, "http://one:4711")
+
+
 def test_an_unexpected_error_of_a_store_is_a_failure_like_any_other(
     clock: ManualClock, storage: MemoryStorage
 ) -> None:
