@@ -120,3 +120,33 @@ JobIdentity: TypeAlias = Annotated[
 PyFlink: TypeAlias = Annotated[
     bool, typer.Option("--pyflink", help="Let the script's imports of pyflink find riverrun.")
 ]
+ProgramWords: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SCRIPT] [ARGS]...",
+        help="The Python file, unless -py or -pym names the program; the rest is the program's own.",
+    ),
+]
+PythonFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--python", "-py", metavar="FILE", help="The script, as Flink's command has it."),
+]
+PythonModule: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--pyModule", "-pym", metavar="MODULE", help="Run a module, as python -m does."),
+]
+PythonFiles: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--pyFiles",
+        "-pyfs",
+        metavar="FILES",
+        help="What the program imports: .py files, folders or zips, with commas between them.",
+    ),
+]
+Attach: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--detached", "-d", help="Leave the job with the JobManager, print its id, and return."
+    ),
+]

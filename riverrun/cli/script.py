@@ -5,20 +5,16 @@ from __future__ import annotations
 import runpy
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final
 
 import typer
 
+from riverrun.cli.exit_codes import FAILED, INTERRUPTED, NO_JOB_MANAGER, exit_code_of
 from riverrun.cli.python_path import on_python_path
 from riverrun.core.errors import ProgramError, RiverrunError
-
-FAILED: Final = 1
-INTERRUPTED: Final = 130
-"""What a shell reports for a program that Ctrl-C ended."""
 
 
 def run_script(script: Path, arguments: Sequence[str]) -> int:
@@ -29,22 +25,36 @@ def run_script(script: Path, arguments: Sequence[str]) -> int:
     Raises:
         SystemExit: as raised by the script.
     """
-    with _as_started_by_python(script, arguments):
-        try:
-            runpy.run_path(str(script), run_name="__main__")
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            return INTERRUPTED
-        except RiverrunError as error:
-            _note_as_uncaught(error)
-            show_error(error, script)
-            return FAILED
-        except Exception as error:  # noqa: BLE001  (whatever the script raised)
-            _note_as_uncaught(error)
-            if isinstance(error, ModuleNotFoundError) and error.name == "pyflink":
-                error.add_note("hint: --pyflink lets imports of pyflink find riverrun")
-            traceback.print_exception(error.with_traceback(_below_runpy(error.__traceback__)))
-            return FAILED
+    folder = script.resolve() if script.is_dir() else script.resolve().parent
+    with _as_started_by_python(str(script), folder, arguments):
+        return _exit_code(lambda: runpy.run_path(str(script), run_name="__main__"), script)
+
+
+def run_module(module: str, arguments: Sequence[str]) -> int:
+    """Run ``module`` as ``python -m`` does and return the exit code; errors as for ``run_script``."""
+    with _as_started_by_python(module, Path.cwd(), arguments):
+        return _exit_code(
+            lambda: runpy.run_module(module, run_name="__main__", alter_sys=True), None
+        )
+
+
+def _exit_code(run: Callable[[], object], script: Path | None) -> int:
+    try:
+        run()
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        return INTERRUPTED
+    except RiverrunError as error:
+        _note_as_uncaught(error)
+        show_error(error, script)
+        # What is wrong in a script's settings is the script's failure, not a wrong use of the command.
+        return NO_JOB_MANAGER if exit_code_of(error) == NO_JOB_MANAGER else FAILED
+    except Exception as error:  # noqa: BLE001  (whatever the script raised)
+        _note_as_uncaught(error)
+        if isinstance(error, ModuleNotFoundError) and error.name == "pyflink":
+            error.add_note("hint: --pyflink lets imports of pyflink find riverrun")
+        traceback.print_exception(error.with_traceback(_below_runpy(error.__traceback__)))
+        return FAILED
     return 0
 
 
@@ -62,10 +72,9 @@ def show_error(error: RiverrunError, script: Path | None = None) -> None:
 
 
 @contextmanager
-def _as_started_by_python(script: Path, arguments: Sequence[str]) -> Iterator[None]:
+def _as_started_by_python(name: str, folder: Path, arguments: Sequence[str]) -> Iterator[None]:
     argv, path = sys.argv, sys.path[:]
-    sys.argv = [str(script), *arguments]
-    folder = script.resolve() if script.is_dir() else script.resolve().parent
+    sys.argv = [name, *arguments]
     sys.path.insert(0, str(folder))
     try:
         with on_python_path(folder):  # workers must find the modules beside the script too

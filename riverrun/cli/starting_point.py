@@ -15,10 +15,11 @@ from riverrun.storage.open import absolute_location, open_storage
 from riverrun.storage.storage import FileMissing
 
 
-def checkpoint_to_start_from(path: str) -> str:
+def checkpoint_to_start_from(path: str, *, is_here: bool = True) -> str:
     """The full location that ``path`` means, once it is sure that a checkpoint is there.
 
-    A location in an object store is taken as it is: only the program may know how to reach it.
+    A location in an object store is taken as it is: only the program may know how to reach it. So is one for
+    a JobManager, which may be on another machine: not ``is_here``.
 
     Raises:
         StorageError: there is no complete checkpoint, or it cannot be read.
@@ -26,7 +27,8 @@ def checkpoint_to_start_from(path: str) -> str:
     if "://" in path:
         return path
     location = os.path.abspath(path)  # noqa: PTH100  (keeps links as they were written)
-    load_checkpoint(open_storage(location, {}), location)
+    if is_here:
+        load_checkpoint(open_storage(location, {}), location)
     return location
 
 

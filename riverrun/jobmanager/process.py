@@ -93,13 +93,18 @@ def run_job_manager(
     return reason
 
 
+def log_to_stderr() -> None:
+    """Let this process say what it does."""
+    logging.basicConfig(level=logging.INFO, format=_LINE)
+
+
 def main(arguments: list[str]) -> int:
     """Run as the process that ``river cluster start -d`` leaves behind.
 
     Args:
         arguments: the descriptor of the pipe for the answer.
     """
-    logging.basicConfig(level=logging.INFO, format=_LINE)
+    log_to_stderr()
     descriptor = int(arguments[0])
     os.set_inheritable(descriptor, False)  # noqa: FBT003
     start = msgspec.json.decode(sys.stdin.buffer.read(), type=Start)

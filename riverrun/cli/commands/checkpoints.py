@@ -9,8 +9,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from riverrun.cli.arguments import ConfigFile, Definitions
+from riverrun.cli.exit_codes import FAILED
 from riverrun.cli.program_settings import command_settings
-from riverrun.cli.script import FAILED
 
 CheckpointFolder: TypeAlias = Annotated[
     str,

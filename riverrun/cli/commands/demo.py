@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from riverrun.cli.arguments import Master
-from riverrun.cli.script import FAILED
+from riverrun.cli.exit_codes import FAILED
 
 Seconds = Annotated[float, typer.Option(min=1, help="How long the stream of payments lasts.")]
 Rate = Annotated[

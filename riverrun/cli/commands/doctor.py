@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import typer
 
+from riverrun.cli.exit_codes import FAILED
 from riverrun.cli.health import Finding, Health, findings
-from riverrun.cli.script import FAILED
 
 _MARKS = {Health.GOOD: "ok", Health.ODD: "note", Health.MISSING: "missing"}
 _COLOURS = {Health.GOOD: "green", Health.ODD: "yellow", Health.MISSING: "red"}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 
 from riverrun.cli.arguments import (
     AllowNonRestored,
+    Attach,
     ClaimMode,
     ConfigFile,
     Definitions,
@@ -16,23 +19,36 @@ from riverrun.cli.arguments import (
     JobIdentity,
     Master,
     Parallelism,
+    ProgramWords,
     PyFlink,
+    PythonFile,
+    PythonFiles,
+    PythonModule,
     Resume,
-    Script,
-    ScriptArguments,
 )
+from riverrun.cli.program_call import ProgramCall, found_files
 from riverrun.cli.program_settings import command_line, effective_settings, handed_to_programs
 from riverrun.cli.pyflink_names import pyflink_names
-from riverrun.cli.script import run_script
-from riverrun.core import options
+from riverrun.cli.session_arguments import Address, AsJson
+from riverrun.core import cluster_options, options
 from riverrun.core.config_sources.setting import Origin, Setting, Source
+
+if TYPE_CHECKING:
+    from riverrun.graph.executor import RunningJob
+
+Words = dict[str, tuple[str, str]]
 
 
 def run(  # noqa: PLR0913  (one parameter for each option)
-    script: Script,
-    arguments: ScriptArguments = None,
+    words: ProgramWords = None,
     *,
+    python_file: PythonFile = None,
+    module: PythonModule = None,
+    python_files: PythonFiles = None,
     pyflink: PyFlink = False,
+    address: Address = None,
+    detached: Attach = False,
+    as_json: AsJson = False,
     master: Master = None,
     parallelism: Parallelism = None,
     define: Definitions = None,
@@ -43,7 +59,12 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     resume: Resume = False,
     job_id: JobIdentity = None,
 ) -> None:
-    """Run a script; its environment begins with the options given here."""
+    """Run a script; its environment begins with the options given here.
+
+    With -m its jobs run on that JobManager; without it they run on a Spark application of their own, which
+    ends with the script.
+    """
+    program = ProgramCall.of(words or (), python_file, module)
     start = {
         options.RESTORE_PATH.key: ("--from-checkpoint", from_checkpoint),
         options.ALLOW_NON_RESTORED.key: (
@@ -53,19 +74,79 @@ def run(  # noqa: PLR0913  (one parameter for each option)
         options.CLAIM_MODE.key: ("--claim-mode", claim_mode),
         options.JOB_ID.key: ("--job-id", job_id),
         options.RESUME.key: ("--resume", "true" if resume else None),
+        cluster_options.ATTACHED.key: ("--detached", "false" if detached else None),
     }
-    words = {key: (name, value) for key, (name, value) in start.items() if value is not None}
-    given = command_line(master, parallelism, define or (), words)
+    named = {key: (name, value) for key, (name, value) in start.items() if value is not None}
+    if address is not None and master is not None:
+        raise typer.BadParameter(
+            "--master and -m: a JobManager has a master already; give one of them"
+        )
+    given = command_line(master, parallelism, define or (), named)
     config = effective_settings(given, config_file).values()
+    place = _job_manager(address, config, detached=detached, master=master)
+    if place is not None:
+        given = command_line(place, parallelism, define or (), named)
     if from_checkpoint is not None or resume:
-        given = _looked_up(given, config, from_checkpoint, resume=resume)
-    names = pyflink_names() if pyflink else nullcontext()
-    with names, handed_to_programs(given, config_file):
-        raise typer.Exit(run_script(script, arguments or ()))
+        is_here = place is None
+        given = _looked_up(given, config, from_checkpoint, resume=resume, is_here=is_here)
+    with ExitStack() as stack:
+        if pyflink:
+            stack.enter_context(pyflink_names())
+        stack.enter_context(found_files(python_files.split(",") if python_files else ()))
+        stack.enter_context(handed_to_programs(given, config_file))
+        stack.enter_context(_told(is_there=place is not None, as_json=as_json))
+        raise typer.Exit(program.run())
+
+
+def _job_manager(
+    address: str | None, config: Mapping[str, str], *, detached: bool, master: str | None
+) -> str | None:
+    """The address of the JobManager to which jobs are sent; ``None`` when they are run here.
+
+    Raises:
+        NoJobManager: one is needed, and none is known.
+    """
+    configured = options.MASTER.get(config)
+    is_there = configured.startswith(("http://", "https://"))
+    if address is None and (is_there or not detached):
+        return configured if is_there else None
+    if detached and master is not None:
+        raise typer.BadParameter(
+            f"--detached: a job on {master!r} would end with this process; name a JobManager with -m"
+        )
+    from riverrun.cli.job_managers import job_manager  # noqa: PLC0415  (for the network)
+
+    return job_manager(address, config, os.environ).url
+
+
+@contextmanager
+def _told(*, is_there: bool, as_json: bool) -> Iterator[None]:
+    """In this block, ids of jobs that were sent to a JobManager are printed."""
+    if not is_there:
+        yield
+        return
+    # These load the program side, which the script needs too.
+    from riverrun.cli.shown import show_json  # noqa: PLC0415
+    from riverrun.cli.submitted import announced  # noqa: PLC0415
+
+    def tell(job: RunningJob) -> None:
+        if as_json:
+            show_json({"job_id": str(job.job_id), "name": job.name})
+        else:
+            # Scripts that parse the output of Flink's command find the id in this line.
+            typer.echo(f"Job has been submitted with JobID {job.job_id}")
+
+    with announced(tell):
+        yield
 
 
 def _looked_up(
-    given: list[Setting], config: Mapping[str, str], from_checkpoint: str | None, *, resume: bool
+    given: list[Setting],
+    config: Mapping[str, str],
+    from_checkpoint: str | None,
+    *,
+    resume: bool,
+    is_here: bool,
 ) -> list[Setting]:
     """The settings with what only the checkpoints themselves can tell."""
     # Reads checkpoints, which few runs need.
@@ -77,7 +158,7 @@ def _looked_up(
     found = {setting.key: setting for setting in given}
     if from_checkpoint is not None:
         origin = Origin(Source.COMMAND_LINE, "--from-checkpoint")
-        place = checkpoint_to_start_from(from_checkpoint)
+        place = checkpoint_to_start_from(from_checkpoint, is_here=is_here)
         found[options.RESTORE_PATH.key] = Setting(options.RESTORE_PATH.key, place, origin)
     if resume and not options.JOB_ID.is_set(config):
         origin = Origin(Source.COMMAND_LINE, "--resume")

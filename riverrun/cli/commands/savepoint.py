@@ -1,4 +1,4 @@
-"""``river savepoint``: what is done with one savepoint."""
+"""``river savepoint`` and ``river checkpoint``: what a running job holds, written down now."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from typing import Annotated, TypeAlias
 import typer
 
 from riverrun.cli.arguments import ConfigFile, Definitions
-from riverrun.cli.program_settings import command_settings
+from riverrun.cli.session_arguments import Address, AsJson, Asked, Detached, Job, MaybeJob
 
+Folder: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DIR",
+        help="The folder for the savepoint; without it: execution.checkpointing.savepoint-dir of the job.",
+    ),
+]
 Disposed: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--dispose",
         "-d",
@@ -21,16 +28,90 @@ Disposed: TypeAlias = Annotated[
 ]
 
 
-def savepoint(
-    dispose: Disposed, define: Definitions = None, config_file: ConfigFile = None
+def savepoint(  # noqa: PLR0913  (a command's options)
+    job: MaybeJob = None,
+    folder: Folder = None,
+    *,
+    dispose: Disposed = None,
+    detached: Detached = False,
+    address: Address = None,
+    as_json: AsJson = False,
+    define: Definitions = None,
+    config_file: ConfigFile = None,
 ) -> None:
-    """Delete a savepoint that nobody will start from any more."""
-    # Few commands touch a store.
+    """Take a savepoint of a running job, or delete a savepoint that nobody will start from any more."""
+    asked = Asked.of(address, define, config_file)
+    if dispose is not None:
+        if job is not None:
+            raise typer.BadParameter(f"--dispose {dispose}: a savepoint is deleted without a job")
+        _dispose(asked, dispose, as_json=as_json)
+    elif job is None:
+        raise typer.BadParameter("expected a job, or --dispose PATH")
+    else:
+        _take(asked, job, folder, detached=detached, as_json=as_json)
+
+
+def checkpoint(
+    job: Job,
+    *,
+    address: Address = None,
+    as_json: AsJson = False,
+    define: Definitions = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Take a checkpoint of a running job now, beside the periodic ones."""
+    from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
+    from riverrun.core.ids import JobId  # noqa: PLC0415
+
+    client, found = Asked.of(address, define, config_file).job(job)
+    with waiting(f"taking a checkpoint of job {found.name!r}"):
+        place = client.checkpoint(JobId(found.jid)).result()
+    if as_json:
+        show_json({"job_id": found.jid, "name": found.name, "checkpoint": place})
+    else:
+        typer.echo(f"Checkpoint completed. Path: {place}")
+
+
+def _take(asked: Asked, word: str, folder: str | None, *, detached: bool, as_json: bool) -> None:
+    from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
+    from riverrun.core.ids import JobId  # noqa: PLC0415
+
+    client, found = asked.job(word)
+    taken = client.savepoint(JobId(found.jid), folder)
+    facts = {"job_id": found.jid, "name": found.name}
+    if detached:
+        words = f"Taking a savepoint of job {found.jid}."
+    else:
+        with waiting(f"taking a savepoint of job {found.name!r}"):
+            facts["savepoint"] = taken.result()
+        words = f"Savepoint completed. Path: {facts['savepoint']}"
+    if as_json:
+        show_json(facts)
+    else:
+        typer.echo(words)
+
+
+def _dispose(asked: Asked, path: str, *, as_json: bool) -> None:
+    from riverrun.cli.job_managers import known_job_manager  # noqa: PLC0415
+    from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
+
+    place = path if "://" in path else os.path.abspath(path)  # noqa: PTH100
+    client = known_job_manager(asked.address, asked.config, os.environ)
+    if client is None:
+        words = _dispose_here(asked, place)
+    else:
+        with waiting(f"deleting savepoint {place}"):
+            client.dispose(place).result()
+        words = f"deleted savepoint in {place}"
+    if as_json:
+        show_json({"disposed": place})
+    else:
+        typer.echo(words)
+
+
+def _dispose_here(asked: Asked, place: str) -> str:
     from riverrun.checkpoint.savepoint_store import dispose_savepoint  # noqa: PLC0415
     from riverrun.storage.open import open_storage  # noqa: PLC0415
 
-    place = dispose if "://" in dispose else os.path.abspath(dispose)  # noqa: PTH100
-    storage = open_storage(place, command_settings(define, config_file))
-    disposed = dispose_savepoint(storage, place)
-    metadata = disposed.metadata
-    typer.echo(f"deleted savepoint {metadata.checkpoint} of job {metadata.job_name!r} in {place}")
+    metadata = dispose_savepoint(open_storage(place, asked.config), place).metadata
+    return f"deleted savepoint {metadata.checkpoint} of job {metadata.job_name!r} in {place}"

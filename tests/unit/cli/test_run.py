@@ -92,7 +92,7 @@ class TestSettings:
             check=False,
         )
 
-        assert completed.returncode == 1
+        assert completed.returncode == 2
         assert completed.stdout == ""
         assert completed.stderr == (
             "error: option 'riverrun.mastr': there is no such option; did you mean 'riverrun.master'?\n"
