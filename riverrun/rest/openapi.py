@@ -13,8 +13,12 @@ from riverrun.rest.routing import BodyKind, Raw, Route
 _REFS: Final = "#/components/schemas/{name}"
 _ERRORS: Final = {
     "400": "The request is not what it should be.",
+    "401": "Who calls is not known.",
+    "403": "This JobManager does not do it for others.",
     "404": "What the path names is not there.",
+    "408": "The body did not come in time.",
     "409": "Not possible as things stand.",
+    "411": "The length of the body is not given.",
     "413": "The body is too large.",
     "500": "The JobManager failed to answer.",
     "501": "Known in Flink, not offered here.",

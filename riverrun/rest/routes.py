@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from riverrun.rest.description import described
 from riverrun.rest.handlers import (
     checkpoints,
     cluster,
@@ -34,4 +35,4 @@ OFFERED: Final[tuple[Route, ...]] = (
     *vertices.ROUTES,
 )
 """What the interface does. Fixed paths stand before those with names in the same place."""
-ROUTES: Final[tuple[Route, ...]] = (*OFFERED, *unsupported_routes())
+ROUTES: Final[tuple[Route, ...]] = described((*OFFERED, *unsupported_routes()))
