@@ -22,6 +22,12 @@ class ClusterOverview(msgspec.Struct, frozen=True, kw_only=True, rename="kebab")
     flink_commit: str
 
 
+class Health(msgspec.Struct, frozen=True):
+    """It answers."""
+
+    status: str = "ok"
+
+
 class Features(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """What the page may offer."""
 

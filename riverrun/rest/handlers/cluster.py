@@ -13,6 +13,7 @@ from riverrun.rest.bodies.cluster import (
     ConfigurationEntry,
     DashboardConfiguration,
     Features,
+    Health,
 )
 from riverrun.rest.context import RestContext
 from riverrun.rest.problems import HttpProblem
@@ -56,6 +57,12 @@ def dashboard(rest: RestContext, call: Plain) -> DashboardConfiguration:
     )
 
 
+def health(rest: RestContext, call: Plain) -> Health:
+    """Whether the JobManager answers; needs no token and says nothing else."""
+    del rest, call
+    return Health()
+
+
 def configuration(rest: RestContext, call: Plain) -> list[ConfigurationEntry]:
     """The JobManager's settings, with secrets masked."""
     del call
@@ -77,6 +84,7 @@ def shut_down(rest: RestContext, call: Plain) -> None:
 _ENTRIES: Any = list[ConfigurationEntry]
 ROUTES: Final = (
     Route("GET", "/overview", overview, gives=ClusterOverview),
+    Route("GET", "/health", health, gives=Health),
     Route("GET", "/config", dashboard, gives=DashboardConfiguration),
     Route("DELETE", "/cluster", shut_down),
     Route("GET", "/jobmanager/config", configuration, gives=_ENTRIES),
