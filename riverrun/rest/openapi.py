@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from riverrun.rest.problems import ErrorBody
 from riverrun.rest.routing import BodyKind, Raw, Route
 
 _REFS: Final = "#/components/schemas/{name}"
+_NAME: Final = re.compile(r"{(\w+)}")
 _ERRORS: Final = {
     "400": "The request is not what it should be.",
     "401": "Who calls is not known.",
@@ -55,7 +57,7 @@ def _operation(route: Route, schemas: Mapping[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": _operation_id(route),
         "summary": route.summary,
-        "parameters": [*_parameters(route.of, "path"), *_parameters(route.query, "query")],
+        "parameters": _parameters(route),
         "responses": {str(route.status): _success(route, schemas), **_failures(schemas)},
     }
     if route.body is BodyKind.FILE:
@@ -75,26 +77,39 @@ def _operation_id(route: Route) -> str:
     return f"{route.method.lower()}_{words.replace('-', '_').replace('.', '_')}"
 
 
-def _parameters(kind: type[msgspec.Struct], place: str) -> list[dict[str, Any]]:
-    schema = msgspec.json.schema(kind)
-    fields: dict[str, Any] = next(iter(schema.get("$defs", {}).values()), {})
-    required = fields.get("required", ())
-    return [
-        {
-            "name": name,
-            "in": place,
-            "required": place == "path" or name in required,
-            "schema": {key: value for key, value in facts.items() if key != "default"},
-        }
-        for name, facts in fields.get("properties", {}).items()
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    """What the path names, and the query parameters."""
+    of, query = _fields(route.of), _fields(route.query)
+    path = [
+        {"name": name, "in": "path", "required": True, "schema": of.get(name, {"type": "string"})}
+        for name in _NAME.findall(route.path)
+    ]
+    needed = {field.encode_name for field in msgspec.structs.fields(route.query) if field.required}
+    return path + [
+        {"name": name, "in": "query", "required": name in needed, "schema": facts}
+        for name, facts in query.items()
     ]
 
 
+def _fields(kind: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
+    """The schema of each field; in a path or a query nothing is null, and there are no defaults."""
+    schema = msgspec.json.schema(kind)
+    facts: dict[str, Any] = schema["$defs"][schema["$ref"].rpartition("/")[2]]
+    return {name: _given(each) for name, each in facts.get("properties", {}).items()}
+
+
+def _given(schema: dict[str, Any]) -> dict[str, Any]:
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        return kinds[0]
+    return {key: value for key, value in schema.items() if key != "default"}
+
+
 def _success(route: Route, schemas: Mapping[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": "Done."}
-    if _is_json(route.gives):
-        answer["content"] = {"application/json": {"schema": schemas[repr(route.gives)]}}
-    return answer
+    if route.gives is Raw:
+        return {"description": "Done.", "content": {"*/*": {}}}
+    schema = {"type": "object"} if route.gives is None else schemas[repr(route.gives)]
+    return {"description": "Done.", "content": {"application/json": {"schema": schema}}}
 
 
 def _failures(schemas: Mapping[str, Any]) -> dict[str, Any]:
