@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from typing import Final
 
 OPEN_PREFIXES: Final = (
-    "metrics.reporter.",
-    "metrics.reporters",
     "metrics.scope.",
     "metrics.system-resource",
     "state.backend.rocksdb.",
@@ -85,8 +83,7 @@ _BY_PREFIX: Final = {
     "rest": """
         await-leader-timeout cache.checkpoint-statistics.size
         cache.checkpoint-statistics.timeout client.max-content-length connection-timeout
-        flamegraph.cleanup-interval flamegraph.delay-between-samples flamegraph.enabled
-        flamegraph.num-samples flamegraph.refresh-interval flamegraph.stack-depth idleness-timeout
+        flamegraph.cleanup-interval idleness-timeout
         profiling.dir profiling.duration-max profiling.enabled profiling.history-size retry.delay
         retry.max-attempts server.numThreads url-prefix
         async.store-duration

@@ -12,6 +12,7 @@ from riverrun.rest.handlers import (
     jobs,
     metrics,
     programs,
+    prometheus,
     rescaling,
     savepoints,
     submission,
@@ -24,6 +25,7 @@ from riverrun.rest.unsupported import unsupported_routes
 OFFERED: Final[tuple[Route, ...]] = (
     *cluster.ROUTES,
     *metrics.ROUTES,
+    *prometheus.ROUTES,
     *jobs.ROUTES,
     *history.ROUTES,
     *checkpoints.ROUTES,

@@ -19,7 +19,15 @@ from riverrun.rest.routing import Call, Nothing, OfJob, OfSubtask, OfVertex, Rou
 from riverrun.rest.vertex_rendering import subtask_of, vertex_of
 
 _WATERMARK: Final = "currentInputWatermark"
-_RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
+_TIMES: Final = {
+    "RUNNING": "runningTime",
+    "RESTARTING": "restartingTime",
+    "CANCELLING": "cancellingTime",
+    "FAILING": "failingTime",
+}
+"""Job status -> the metric that says for how long the job is in it."""
+_SPAN: Final = "[0-9]{1,9}(-[0-9]{1,9})?"
+_RANGE: Final = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _JOB_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
@@ -38,7 +46,7 @@ class Aggregation(Wanted, frozen=True):
 class OverSubtasks(Aggregation, frozen=True):
     """Over which subtasks, such as ``1,3,5-9``."""
 
-    subtasks: Annotated[str, msgspec.Meta(pattern=r"^(\d+(-\d+)?(,\d+(-\d+)?)*)?$")] = ""
+    subtasks: Annotated[str, msgspec.Meta(pattern=f"^({_SPAN}(,{_SPAN})*)?$")] = ""
 
 
 class OverJobs(Aggregation, frozen=True):
@@ -125,10 +133,16 @@ def job_metrics(job: JobReport) -> Mapping[str, float]:
         "uptime": float(up),
         "numRestarts": float(restarts),
         "fullRestarts": float(restarts),
+        "numRescales": float(sum(each.ended != NOT_YET for each in job.rescales)),
+    }
+    values |= {
+        name: float(duration(job.timestamps[status], job.end, job.made)) if is_now else 0.0
+        for status, name in _TIMES.items()
+        for is_now in (job.status == status and job.timestamps.get(status, 0) > 0,)
     }
     found = job.checkpoints
     if found is not None:
-        latest = found.latest.completed
+        latest, restored = found.latest.completed, found.latest.restored
         values |= {
             "totalNumberOfCheckpoints": float(found.counts.total),
             "numberOfInProgressCheckpoints": float(found.counts.in_progress),
@@ -138,6 +152,14 @@ def job_metrics(job: JobReport) -> Mapping[str, float]:
             "lastCheckpointFullSize": float(latest.totals.state_size if latest else NOT_YET),
             "lastCheckpointDuration": float(
                 latest.totals.end_to_end_duration if latest else NOT_YET
+            ),
+            "lastCheckpointMetadataSize": float(latest.metadata_size if latest else NOT_YET),
+            "lastCheckpointCompletedTimestamp": float(
+                latest.totals.latest_ack_timestamp if latest else NOT_YET
+            ),
+            "lastCompletedCheckpointId": float(latest.id if latest else NOT_YET),
+            "lastCheckpointRestoreTimestamp": float(
+                restored.restore_timestamp if restored else NOT_YET
             ),
         }
     return values

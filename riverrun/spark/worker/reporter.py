@@ -48,9 +48,7 @@ class MetricsReporter:
     def _report(self) -> None:
         values = self._snapshot()
         self._add_rates(values)
-        values.setdefault("", {}).update(
-            {kind.value: ms for kind, ms in self._ledger.per_second().items()}
-        )
+        values.setdefault("", {}).update(self._ledger.metrics())
         self._send(Metrics(values))
 
     def _add_rates(self, values: Snapshot) -> None:

@@ -1,0 +1,1 @@
+"""Ways out for metrics: Prometheus, JSON lines, OpenTelemetry."""
