@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,15 @@ from riverrun.api.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from riverrun.api.watermark_strategy import WatermarkStrategy
-from riverrun.api.window_assigners import TumblingEventTimeWindows
-from riverrun.api.window_functions import WindowFunction
 from riverrun.checkpoint.saved_operators import RestoreRefused
 from riverrun.core.errors import JobFailed
-from riverrun.core.time import Time
 from riverrun.datastream.data_stream import DataStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.serde.composite_types import DataclassTypeInfo
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
-from tests.compatibility.held_source import HeldSource
 from tests.programs.test_upgrades import ruled
 from tests.programs.upgrade_jobs import (
-    KEYS,
     NOTHING,
     PER_KEY,
     TOTALS,
@@ -397,32 +391,6 @@ def test_another_type_of_a_list_of_the_operator(versions: Versions) -> None:
 
     assert "operator 'kept': state 'kept': the values in the checkpoint do not fit" in said
     assert "state of type Types.LONG() cannot become Types.STRING()" in said
-
-
-def windowed(*, folded: bool) -> Build:
-    def build(env: StreamExecutionEnvironment) -> DataStream:
-        source = HeldSource("records", KEYS, PER_KEY, patient=False)
-        strategy = WatermarkStrategy.for_monotonous_timestamps()
-        timed = env.from_source(source, strategy, "records").uid("records")
-        window = timed.key_by(key_of).window(TumblingEventTimeWindows.of(Time.minutes(5)))
-        made = window.reduce(lambda a, b: b) if folded else window.apply(_All())
-        return made.uid("windows").name("windows").map(list)
-
-    return build
-
-
-class _All(WindowFunction[Any, Any, Any, Any]):
-    def apply(self, key: Any, window: Any, inputs: Any) -> Iterator[Any]:
-        yield [key, len(list(inputs))]
-
-
-def test_a_window_that_kept_its_records_and_shall_fold_them_now(versions: Versions) -> None:
-    savepoint = versions.stop_at(HALF, windowed(folded=False))
-
-    said = failed(versions, windowed(folded=True), savepoint)
-
-    assert "operator 'windows': state '_window.contents' was restored as list state" in said
-    assert "is asked for as value state" in said
 
 
 def test_a_savepoint_is_as_good_as_before_after_it_was_refused(
