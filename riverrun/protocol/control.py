@@ -5,7 +5,7 @@ One connection per subtask (relays too). The order of a connection's life:
     task: Register            JobMaster: Registered, or Rejected and the end
     JobMaster: Start          once every subtask of the job is registered
     task: StatusChanged, Metrics, ClientRun, Accumulators, Heartbeat ...
-    JobMaster: HeartbeatAck, Credit ..., Cancel when the job must stop
+    JobMaster: HeartbeatAck, Credit, Inquiry ..., Cancel when the job must stop
     task: TaskFailed (if it did), TaskEnded, then it closes
 
 A connection that closes without TaskEnded means that the worker process is gone.
@@ -20,6 +20,7 @@ import msgspec
 
 from riverrun.core.errors import ExternalError, Failure
 from riverrun.core.lifecycle import TaskStatus
+from riverrun.protocol.inquiries import Inquiry, InquiryAnswer
 from riverrun.protocol.snapshots import SnapshotTimes, SubtaskSnapshot
 
 
@@ -211,6 +212,7 @@ Up: TypeAlias = (
     | CheckpointDeclined
     | InputOver
     | WatermarkReported
+    | InquiryAnswer
     | TaskEnded
 )
 """Task -> JobMaster."""
@@ -218,7 +220,7 @@ Up: TypeAlias = (
 Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
 """What a task does between two turns because the JobMaster says so."""
 
-Down: TypeAlias = Registered | Rejected | Start | Cancel | Credit | HeartbeatAck | Order
+Down: TypeAlias = Registered | Rejected | Start | Cancel | Credit | HeartbeatAck | Inquiry | Order
 """JobMaster -> task."""
 
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)

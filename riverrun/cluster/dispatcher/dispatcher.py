@@ -8,18 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from riverrun.checkpoint.savepoint_store import dispose_savepoint
 from riverrun.cluster.dispatcher.gateway import ClusterFacts, JobIsOver, UnknownJob
 from riverrun.cluster.dispatcher.history import JobHistory
+from riverrun.cluster.inquiries import TaskGone
 from riverrun.cluster.job_report import JobReport, JobSummary
 from riverrun.cluster.resources.requirements import Bounds
 from riverrun.cluster.resources.task_managers import TaskManager
 from riverrun.core.clock import Clock, SystemClock
-from riverrun.core.ids import JobId, VertexId
+from riverrun.core.ids import JobId, SubtaskId, VertexId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.executor import RunningJob
+from riverrun.protocol.inquiries import Answer, Question
 from riverrun.storage.open import absolute_location, open_storage
 
 log = logging.getLogger(__name__)
@@ -41,6 +43,14 @@ class ReportedJob(RunningJob, Protocol):
 
     def require(self, bounds: Mapping[VertexId, Bounds]) -> None:
         """Set them; the job follows."""
+
+
+@runtime_checkable
+class JobWithTasks(Protocol):
+    """A job whose tasks can be asked."""
+
+    def ask(self, task: SubtaskId, question: Question) -> Future[Answer]:
+        """Ask a task; TaskGone when it is not connected."""
 
 
 @dataclass(slots=True)
@@ -145,6 +155,12 @@ class JobDispatcher:
 
     def require(self, job: JobId, bounds: Mapping[str, Bounds]) -> None:
         self._alive(job).require({VertexId(name): each for name, each in bounds.items()})
+
+    def ask(self, job: JobId, task: SubtaskId, question: Question) -> Future[Answer]:
+        running = self._alive(job)
+        if not isinstance(running, JobWithTasks):
+            raise TaskGone(f"job {running.name!r} ({job}): has no tasks yet")
+        return running.ask(task, question)
 
     def knows(self, job: JobId) -> bool:
         """Whether there is such a job, running or ended."""

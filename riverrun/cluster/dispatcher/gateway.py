@@ -19,7 +19,8 @@ from riverrun.cluster.submission.artifacts import ArtifactStore
 from riverrun.cluster.submission.client_values import ClientValues
 from riverrun.cluster.submission.wire import SubmitRequest
 from riverrun.core.errors import ProgramError
-from riverrun.core.ids import JobId
+from riverrun.core.ids import JobId, SubtaskId
+from riverrun.protocol.inquiries import Answer, Question
 
 
 class UnknownJob(ProgramError):  # noqa: N818
@@ -104,3 +105,6 @@ class Dispatcher(Protocol):
 
     def require(self, job: JobId, bounds: Mapping[str, Bounds]) -> None:
         """Set them for all vertices; the job follows. RescaleRefused, UnknownJob, JobIsOver."""
+
+    def ask(self, job: JobId, task: SubtaskId, question: Question) -> Future[Answer]:
+        """Ask a task of a running job something; UnknownJob, JobIsOver, TaskGone."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, assert_never
 
 from riverrun.cluster.delivery import ClientDelivery
 from riverrun.cluster.engine import ControlAccess, Engine
 from riverrun.cluster.heartbeats import HeartbeatWatch
+from riverrun.cluster.inquiries import Inquiries, TaskGone
 from riverrun.cluster.job_master import events as ev
 from riverrun.cluster.job_master.attempt_state import AttemptState
 from riverrun.cluster.job_master.decisions import (
@@ -60,6 +62,7 @@ from riverrun.protocol.control import (
     Up,
     WatermarkReported,
 )
+from riverrun.protocol.inquiries import Answer, InquiryAnswer, Question
 
 log = logging.getLogger(__name__)
 
@@ -168,6 +171,7 @@ class JobAttempt:
             job.timing.heartbeat_interval_ms, job.timing.heartbeat_timeout_ms, job.time.now()
         )
         self._members: dict[TaskLink, _Member] = {}
+        self._inquiries = Inquiries()
         self._alignment = WatermarkAlignmentCoordinator.of(plan.layers)
         self._told_cause = False
         self.is_over = False
@@ -206,10 +210,13 @@ class JobAttempt:
         if isinstance(message, ClientRun):
             # Past the mailbox: what a task sends before its last words is then here before them.
             self._deliver(link, message)
+        elif isinstance(message, InquiryAnswer):
+            self._inquiries.answered(link, message)
         else:
             self._job.post(AttemptNote(self, _Received(link, message)))
 
     def closed(self, link: TaskLink, reason: str) -> None:
+        self._inquiries.lost(link, reason)
         self._job.post(AttemptNote(self, _Closed(link, reason)))
 
     def deadline(self) -> float:
@@ -254,6 +261,13 @@ class JobAttempt:
         for member in self._members.values():
             if member.record.id in wanted:
                 member.link.send(message)
+
+    def ask(self, task: SubtaskId, question: Question) -> Future[Answer]:
+        """Ask a task that is connected; TaskGone when it is not. On any thread."""
+        for member in list(self._members.values()):
+            if member.record.id == task:
+                return self._inquiries.ask(member.link, question)
+        raise TaskGone(f"job {self._job.name!r}: subtask {task.index} is not connected now")
 
     def stop(self, reason: str) -> None:
         """End the attempt so that another one can follow; the client takes all that was sent before."""
@@ -326,7 +340,7 @@ class JobAttempt:
                 self._alignment.reported(record.id, watermark)
             case Accumulators(payload):
                 self.reports.keep_accumulators(record.key, payload)
-            case Register() | Heartbeat() | ClientRun():
+            case Register() | Heartbeat() | ClientRun() | InquiryAnswer():
                 log.debug("message not expected here task=%s message=%s", record.key, message)
             case _:
                 assert_never(message)

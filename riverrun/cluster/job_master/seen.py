@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.cluster.checkpointing import Checkpointing
+from riverrun.cluster.inquiries import TaskGone
 from riverrun.cluster.job_master.attempt import JobAttempt, JobResources
 from riverrun.cluster.job_master.job_view import JobView
 from riverrun.cluster.job_master.preparation import Slots
@@ -15,9 +17,11 @@ from riverrun.cluster.job_master.reports import TaskReports
 from riverrun.cluster.job_master.wishes import ClientWishes
 from riverrun.cluster.job_report import JobReport
 from riverrun.core.errors import Failure
+from riverrun.core.ids import SubtaskId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.execution_graph import ExecutionGraph
 from riverrun.graph.executor import FailureRecord
+from riverrun.protocol.inquiries import Answer, Question
 
 
 class SeenJob(ClientWishes):
@@ -69,6 +73,13 @@ class SeenJob(ClientWishes):
     def checkpoints(self) -> CheckpointingStatistics | None:
         checkpointing = self._checkpointing
         return None if checkpointing is None else checkpointing.statistics()
+
+    def ask(self, task: SubtaskId, question: Question) -> Future[Answer]:
+        """Ask a task of the current attempt; TaskGone when it is not connected."""
+        attempt = self._attempt
+        if attempt is None:
+            raise TaskGone(f"job {self.name!r}: no task runs")
+        return attempt.ask(task, question)
 
     def report(self) -> JobReport:
         """All that may be shown about the job, at this moment."""

@@ -39,6 +39,7 @@ from riverrun.protocol.control import (
     decode_down,
     encode,
 )
+from riverrun.protocol.inquiries import Inquiry
 from riverrun.protocol.wire import Address, FrameDecoder, frame
 from riverrun.spark.worker.dead_man import DeadManSwitch
 
@@ -46,7 +47,7 @@ log = logging.getLogger(__name__)
 
 _READ_BYTES: Final = 64 * 1024
 
-Instruction: TypeAlias = Start | Cancel | Order
+Instruction: TypeAlias = Start | Cancel | Order | Inquiry
 """What the JobMaster may want of a registered task."""
 
 
@@ -281,6 +282,7 @@ class ControlClient:
                 | CheckpointCompleted()
                 | CheckpointAborted()
                 | WatermarkAllowed()
+                | Inquiry()
             ):
                 self._on_message(message)
             case HeartbeatAck() | Registered() | Rejected():

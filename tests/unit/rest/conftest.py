@@ -21,8 +21,9 @@ from riverrun.cluster.dispatcher.gateway import (
 from riverrun.cluster.job_report import JobReport, JobSummary
 from riverrun.cluster.resources.requirements import Bounds
 from riverrun.cluster.resources.task_managers import TaskManager
-from riverrun.core.ids import JobId
+from riverrun.core.ids import JobId, SubtaskId
 from riverrun.jobmanager.programs import UploadedPrograms
+from riverrun.protocol.inquiries import Answer, Question
 from riverrun.rest.app import rest_app
 from riverrun.rest.context import RestContext
 from riverrun.rest.routes import ROUTES
@@ -82,6 +83,9 @@ class RecordedDispatcher:
 
     def require(self, job: JobId, bounds: Mapping[str, Bounds]) -> None:
         self._ask("require", job, dict(bounds))
+
+    def ask(self, job: JobId, task: SubtaskId, question: Question) -> Future[Answer]:
+        return self._ask("task", job, task, question)
 
     def _ask(self, what: str, job: JobId, *facts: Any) -> Future[Any]:
         self.job(job)
