@@ -33,13 +33,13 @@ HA_CLUSTER_ID: Final = ConfigOption(
 HA_LEASE_DURATION: Final = ConfigOption(
     "riverrun.high-availability.lease-duration",
     DURATION,
-    Duration.of_seconds(6),
+    Duration.of_seconds(8),
     "a standby takes over when the leader has shown no life for so long",
 )
 HA_RENEW_DEADLINE: Final = ConfigOption(
     "riverrun.high-availability.renew-deadline",
     DURATION,
-    Duration.of_seconds(4),
+    Duration.of_seconds(6),
     "a leader that could not renew its lease for so long stops to be one; shorter than the duration, "
     "and clocks may differ in speed by as much",
 )

@@ -181,6 +181,7 @@ class LeaderElection:
 
     def _do(self, step: Look | Put) -> None:
         """Called from the thread that waits for the store."""
+        began = self._clock()
         try:
             fact = self._looked() if isinstance(step, Look) else self._written(step)
         except LeaseConflict as error:
@@ -197,6 +198,9 @@ class LeaderElection:
             log.exception("store of the lease broke")
             self._report(self._election.on_failure)
             return
+        took = self._clock() - began
+        if took > self._timing.renew_ms / 2:
+            log.warning("store of the lease is slow took_ms=%d", took)
         if not self._reachable:
             log.info("store of the lease answers again")
         self._reachable = True

@@ -26,7 +26,7 @@ KUBERNETES = {
     "high-availability.storageDir": "/shared",
     "riverrun.high-availability.kubernetes.api-server": "http://127.0.0.1:1",
 }
-DEFAULT = Timing(lease_ms=6000, renew_ms=4000, retry_ms=1000)
+DEFAULT = Timing(lease_ms=8000, renew_ms=6000, retry_ms=1000)
 
 
 @pytest.mark.parametrize("config", [{}, {"high-availability.type": "NONE"}])
@@ -78,14 +78,14 @@ def test_flinks_times_count_on_kubernetes_only() -> None:
             "part of the name of a Lease, so expected small letters",
         ),
         (
-            FOLDER | {"riverrun.high-availability.renew-deadline": "6 s"},
+            FOLDER | {"riverrun.high-availability.renew-deadline": "8 s"},
             (
-                "expected less than 'riverrun.high-availability.lease-duration', which is '6000 ms': a leader "
+                "expected less than 'riverrun.high-availability.lease-duration', which is '8000 ms': a leader "
                 "must stop before another one begins"
             ),
         ),
         (
-            FOLDER | {"riverrun.high-availability.retry-period": "4 s"},
+            FOLDER | {"riverrun.high-availability.retry-period": "6 s"},
             "must be able to renew its lease in time",
         ),
         (
