@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Self, TypeAlias
 
 import typer
 
@@ -24,8 +25,8 @@ def matching_jobs(context: typer.Context, incomplete: str) -> list[tuple[str, st
 
     given = context.params
     try:
-        asked = Asked.of(given.get("address"), given.get("define"), given.get("config_file"))
-        running = [job for job in asked.client().jobs().jobs if not has_ended(job)]
+        with Asked.of(given.get("address"), given.get("define"), given.get("config_file")) as asked:
+            running = [job for job in asked.client().jobs().jobs if not has_ended(job)]
     except RiverrunError:
         return []  # nobody to ask: the shell has nothing to offer
     ids = [(job.jid, job.name) for job in running if job.jid.startswith(incomplete)]
@@ -67,10 +68,11 @@ Detached: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whom a command asks, and with which settings."""
+    """Whom a command asks, and with which settings; what it opened is closed at the end of its block."""
 
     address: str | None
     config: dict[str, str]
+    _opened: ExitStack = field(default_factory=ExitStack)
 
     @staticmethod
     def of(address: str | None, define: Sequence[str] | None, config_file: Path | None) -> Asked:
@@ -82,7 +84,14 @@ class Asked:
         # Commands start fast, and these are for the network.
         from riverrun.cli.job_managers import job_manager  # noqa: PLC0415
 
-        return job_manager(self.address, self.config, os.environ)
+        return self._closed_later(job_manager(self.address, self.config, os.environ))
+
+    def known_client(self) -> JobManagerClient | None:
+        """The JobManager, if one is known; ConfigError."""
+        from riverrun.cli.job_managers import known_job_manager  # noqa: PLC0415
+
+        found = known_job_manager(self.address, self.config, os.environ)
+        return None if found is None else self._closed_later(found)
 
     def job(self, word: str) -> tuple[JobManagerClient, JobDetails]:
         """The JobManager and one of its jobs; NoSuchJob beside the errors of ``client``."""
@@ -90,3 +99,13 @@ class Asked:
 
         client = self.client()
         return client, job_named(word, client.jobs().jobs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._opened.close()
+
+    def _closed_later(self, client: JobManagerClient) -> JobManagerClient:
+        self._opened.callback(client.connection.close)
+        return client

@@ -18,13 +18,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
+from riverrun.cluster.ha.high_availability import high_availability
 from riverrun.core import options
 from riverrun.core.errors import RiverrunError
 from riverrun.jobmanager.job_manager import JobManager
+from riverrun.jobmanager.leading import LedJobManager
 from riverrun.jobmanager.local_clusters import LocalCluster, noted
 
 log = logging.getLogger(__name__)
@@ -49,12 +51,22 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None
 
 
+class Served(Protocol):
+    """What is run: a JobManager, or one that others stand in for."""
+
+    def serve(self, shut_down: Callable[[], None] | None = None) -> str:
+        """Begin to answer; gives the address."""
+
+    def close(self) -> None:
+        """End it."""
+
+
 def run_job_manager(
     config: Mapping[str, str],
     ready: Callable[[LocalCluster], None],
     *,
     log_file: str | None = None,
-    create: Callable[..., JobManager] = JobManager.create,
+    create: Callable[..., Served] | None = None,
 ) -> str:
     """Run a JobManager for jobs of other processes; returns why it ended, after it has.
 
@@ -65,14 +77,14 @@ def run_job_manager(
         config: the JobManager's settings.
         ready: called when it serves.
         log_file: where this process writes to, for those who look for it.
-        create: makes the JobManager.
+        create: makes the JobManager; without it, one that others stand in for if the settings say so.
 
     Raises:
         RiverrunError: it cannot be started.
     """
     ends: Ends = queue.SimpleQueue()
     with _signals_to(ends) as take_signals:
-        manager = create(config, session=True)
+        manager = (create or _creator(config))(config, session=True)
         # Spark has put its own handler in the place of ours.
         take_signals()
         try:
@@ -125,6 +137,10 @@ def main(arguments: list[str]) -> int:
         tell(Answer(error=str(e)))
         return 1
     return 0
+
+
+def _creator(config: Mapping[str, str]) -> Callable[..., Served]:
+    return JobManager.create if high_availability(config) is None else LedJobManager.create
 
 
 @contextmanager

@@ -67,17 +67,18 @@ def cancel(  # noqa: PLR0913  (a command's options)
         )
     if len(job) != 1:
         raise typer.BadParameter(f"expected one job, got {len(job)}: {' '.join(job)}")
-    client, found = Asked.of(address, define, config_file).job(job[0])
-    _check_is_alive(found)
-    client.cancel(JobId(found.jid))
-    if detached:
-        _tell(found, f"Cancelling job {found.jid}.", as_json=as_json, status="CANCELLING")
-        return
-    status = _end_of(client, found, f"cancelling job {found.name!r}")
-    _tell(found, f"Cancelled job {found.jid}.", as_json=as_json, status=status.value)
-    if status.value != "CANCELED":
-        typer.echo(f"job {found.name!r} ended by itself before: {status.value}", err=True)
-        raise typer.Exit(FAILED)
+    with Asked.of(address, define, config_file) as asked:
+        client, found = asked.job(job[0])
+        _check_is_alive(found)
+        client.cancel(JobId(found.jid))
+        if detached:
+            _tell(found, f"Cancelling job {found.jid}.", as_json=as_json, status="CANCELLING")
+            return
+        status = _end_of(client, found, f"cancelling job {found.name!r}")
+        _tell(found, f"Cancelled job {found.jid}.", as_json=as_json, status=status.value)
+        if status.value != "CANCELED":
+            typer.echo(f"job {found.name!r} ended by itself before: {status.value}", err=True)
+            raise typer.Exit(FAILED)
 
 
 def stop(  # noqa: PLR0913  (a command's options)
@@ -95,18 +96,19 @@ def stop(  # noqa: PLR0913  (a command's options)
     from riverrun.cli.shown import waiting  # noqa: PLC0415
     from riverrun.core.ids import JobId  # noqa: PLC0415
 
-    client, found = Asked.of(address, define, config_file).job(job)
-    _check_is_alive(found)
-    taken = client.stop(JobId(found.jid), savepoint_path, drain=drain)
-    if detached:
-        words = f"Stopping job {found.jid} with a savepoint."
-        _tell(found, words, as_json=as_json, status=found.state)
-        return
-    with waiting(f"stopping job {found.name!r} with a savepoint"):
-        place = taken.result()
-    status = _end_of(client, found, f"job {found.name!r} ends")
-    words = f"Stopped job {found.jid}.\nSavepoint completed. Path: {place}"
-    _tell(found, words, as_json=as_json, status=status.value, savepoint=place)
+    with Asked.of(address, define, config_file) as asked:
+        client, found = asked.job(job)
+        _check_is_alive(found)
+        taken = client.stop(JobId(found.jid), savepoint_path, drain=drain)
+        if detached:
+            words = f"Stopping job {found.jid} with a savepoint."
+            _tell(found, words, as_json=as_json, status=found.state)
+            return
+        with waiting(f"stopping job {found.name!r} with a savepoint"):
+            place = taken.result()
+        status = _end_of(client, found, f"job {found.name!r} ends")
+        words = f"Stopped job {found.jid}.\nSavepoint completed. Path: {place}"
+        _tell(found, words, as_json=as_json, status=status.value, savepoint=place)
 
 
 def _check_is_alive(job: JobDetails) -> None:

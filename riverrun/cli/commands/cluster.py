@@ -99,16 +99,16 @@ def stop(
     from riverrun.cli.detached_cluster import await_end, end_process  # noqa: PLC0415
     from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
 
-    asked = Asked.of(address, define, config_file)
-    client = asked.client()
-    local = _local(client)
-    with waiting(f"ending the JobManager {client.url}"):
-        if address is None and local is not None:
-            end_process(local, timeout)
-        else:
-            client.connection.send("DELETE", "/cluster")
-            if local is not None:
-                await_end(local, timeout)
+    with Asked.of(address, define, config_file) as asked:
+        client = asked.client()
+        local = _local(client)
+        with waiting(f"ending the JobManager {client.url}"):
+            if address is None and local is not None:
+                end_process(local, timeout)
+            else:
+                client.connection.send("DELETE", "/cluster")
+                if local is not None:
+                    await_end(local, timeout)
     if as_json:
         show_json({"url": client.url, "pid": None if local is None else local.pid})
     else:
@@ -126,9 +126,9 @@ def status(
     """Show a JobManager: where it is, its slots and jobs; exit code 3 if there is none."""
     from riverrun.cli.shown import show_json, show_table  # noqa: PLC0415
 
-    asked = Asked.of(address, define, config_file)
-    client = asked.client()
-    facts = _facts(client.url, client.overview(), _local(client))
+    with Asked.of(address, define, config_file) as asked:
+        client = asked.client()
+        facts = _facts(client.url, client.overview(), _local(client))
     if as_json:
         show_json(facts)
     else:

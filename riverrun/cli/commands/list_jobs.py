@@ -36,9 +36,10 @@ def list_jobs(  # noqa: PLR0913  (a command's options)
     """List the jobs of a JobManager, newest first: those that run or wait to run."""
     from riverrun.cli.shown import moment, show_json, show_table, span  # noqa: PLC0415
 
-    client = Asked.of(address, define, config_file).client()
     wanted = _filter(everything=everything, running=running, scheduled=scheduled)
-    jobs = [job for job in client.jobs().jobs if wanted(job.state)]
+    with Asked.of(address, define, config_file) as asked:
+        client = asked.client()
+        jobs = [job for job in client.jobs().jobs if wanted(job.state)]
     if as_json:
         show_json({"jobs": [_as_json(job) for job in jobs]})
         return

@@ -39,22 +39,22 @@ def logs(  # noqa: PLR0913  (a command's options)
     from riverrun.cli.log_files import LogFiles, show_log  # noqa: PLC0415
     from riverrun.cli.shown import moment, show_json, show_table  # noqa: PLC0415
 
-    asked = Asked.of(address, define, config_file)
     if job is not None and task_manager is not None:
         raise typer.BadParameter("expected a job or --taskmanager, and not both")
-    if job is None:
-        files = LogFiles(asked.client(), task_manager)
-    else:
-        client, found = asked.job(job)
-        files = LogFiles(client, None, found)
-    if listed or as_json:
-        entries = files.entries()
-        if as_json:
-            show_json(
-                {"logs": [{"name": e.name, "size": e.size, "mtime": e.mtime} for e in entries]}
-            )
+    with Asked.of(address, define, config_file) as asked:
+        if job is None:
+            files = LogFiles(asked.client(), task_manager)
         else:
-            rows = [(e.name, f"{e.size:,}", moment(e.mtime)) for e in entries]
-            show_table(("file", "bytes", "written"), rows)
-        return
-    show_log(files, name, follow=follow)
+            client, found = asked.job(job)
+            files = LogFiles(client, None, found)
+        if listed or as_json:
+            entries = files.entries()
+            if as_json:
+                show_json(
+                    {"logs": [{"name": e.name, "size": e.size, "mtime": e.mtime} for e in entries]}
+                )
+            else:
+                rows = [(e.name, f"{e.size:,}", moment(e.mtime)) for e in entries]
+                show_table(("file", "bytes", "written"), rows)
+            return
+        show_log(files, name, follow=follow)

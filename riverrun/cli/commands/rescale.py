@@ -50,22 +50,23 @@ def rescale(  # noqa: PLR0913  (a command's options)
     if (parallelism is None) == (not vertex):
         raise typer.BadParameter("expected --parallelism N, or --vertex NAME=N, and not both")
     wish = parallelism if parallelism is not None else _parallelisms(vertex or ())
-    client, found = Asked.of(address, define, config_file).job(job)
-    number = JobId(found.jid)
-    before = client.job(number)
-    with waiting(f"rescaling job {found.name!r}"):
-        client.rescale(number, wish).result()
-    changes = _changes(before, client.job(number))
-    if as_json:
-        vertices = [
-            {"id": id_, "name": name, "before": old, "after": new}
-            for id_, name, old, new in changes
-        ]
-        show_json({"job_id": found.jid, "name": found.name, "vertices": vertices})
-        return
-    typer.echo(f"Rescaled job {found.jid}.")
-    rows = [(name, str(old), str(new)) for _, name, old, new in changes]
-    show_table(("vertex", "before", "now"), rows)
+    with Asked.of(address, define, config_file) as asked:
+        client, found = asked.job(job)
+        number = JobId(found.jid)
+        before = client.job(number)
+        with waiting(f"rescaling job {found.name!r}"):
+            client.rescale(number, wish).result()
+        changes = _changes(before, client.job(number))
+        if as_json:
+            vertices = [
+                {"id": id_, "name": name, "before": old, "after": new}
+                for id_, name, old, new in changes
+            ]
+            show_json({"job_id": found.jid, "name": found.name, "vertices": vertices})
+            return
+        typer.echo(f"Rescaled job {found.jid}.")
+        rows = [(name, str(old), str(new)) for _, name, old, new in changes]
+        show_table(("vertex", "before", "now"), rows)
 
 
 def _parallelisms(texts: Sequence[str]) -> dict[str, int]:

@@ -40,15 +40,13 @@ def savepoint(  # noqa: PLR0913  (a command's options)
     config_file: ConfigFile = None,
 ) -> None:
     """Take a savepoint of a running job, or delete a savepoint that nobody will start from any more."""
-    asked = Asked.of(address, define, config_file)
-    if dispose is not None:
-        if job is not None:
-            raise typer.BadParameter(f"--dispose {dispose}: a savepoint is deleted without a job")
-        _dispose(asked, dispose, as_json=as_json)
-    elif job is None:
-        raise typer.BadParameter("expected a job, or --dispose PATH")
-    else:
-        _take(asked, job, folder, detached=detached, as_json=as_json)
+    if (job is None) == (dispose is None):
+        raise typer.BadParameter("expected a job, or --dispose PATH, and not both")
+    with Asked.of(address, define, config_file) as asked:
+        if dispose is not None:
+            _dispose(asked, dispose, as_json=as_json)
+        elif job is not None:
+            _take(asked, job, folder, detached=detached, as_json=as_json)
 
 
 def checkpoint(
@@ -63,13 +61,14 @@ def checkpoint(
     from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
     from riverrun.core.ids import JobId  # noqa: PLC0415
 
-    client, found = Asked.of(address, define, config_file).job(job)
-    with waiting(f"taking a checkpoint of job {found.name!r}"):
-        place = client.checkpoint(JobId(found.jid)).result()
-    if as_json:
-        show_json({"job_id": found.jid, "name": found.name, "checkpoint": place})
-    else:
-        typer.echo(f"Checkpoint completed. Path: {place}")
+    with Asked.of(address, define, config_file) as asked:
+        client, found = asked.job(job)
+        with waiting(f"taking a checkpoint of job {found.name!r}"):
+            place = client.checkpoint(JobId(found.jid)).result()
+        if as_json:
+            show_json({"job_id": found.jid, "name": found.name, "checkpoint": place})
+        else:
+            typer.echo(f"Checkpoint completed. Path: {place}")
 
 
 def _take(asked: Asked, word: str, folder: str | None, *, detached: bool, as_json: bool) -> None:
@@ -92,11 +91,10 @@ def _take(asked: Asked, word: str, folder: str | None, *, detached: bool, as_jso
 
 
 def _dispose(asked: Asked, path: str, *, as_json: bool) -> None:
-    from riverrun.cli.job_managers import known_job_manager  # noqa: PLC0415
     from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
 
     place = path if "://" in path else os.path.abspath(path)  # noqa: PTH100
-    client = known_job_manager(asked.address, asked.config, os.environ)
+    client = asked.known_client()
     if client is None:
         words = _dispose_here(asked, place)
     else:
