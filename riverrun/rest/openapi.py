@@ -99,7 +99,9 @@ def _fields(kind: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
 
 
 def _given(schema: dict[str, Any]) -> dict[str, Any]:
-    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    kinds: list[dict[str, Any]] = [
+        kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}
+    ]
     if len(kinds) == 1:
         return kinds[0]
     return {key: value for key, value in schema.items() if key != "default"}

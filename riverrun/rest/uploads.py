@@ -12,7 +12,7 @@ from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
 from riverrun.rest.problems import HttpProblem, bad_request
@@ -44,7 +44,7 @@ async def uploaded(request: Request, limit: int) -> AsyncIterator[UploadedFile]:
                 while piece := await part.read(1 << 20):
                     await run_in_threadpool(file.write, piece)
             yield UploadedFile(part.filename or "", path)
-    except HTTPException as e:
-        raise bad_request(f"upload: {e.detail}") from e
+    except MultiPartException as e:
+        raise bad_request(f"upload: {e.message}") from e
     finally:
         await run_in_threadpool(shutil.rmtree, folder, ignore_errors=True)
