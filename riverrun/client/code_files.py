@@ -1,57 +1,39 @@
-"""The modules that a program brings along: found among those that it imported, packed into one zip.
+"""The modules that a program brings along: found among those that it imported.
 
 Functions of the program's main module travel by value, and packages that are installed are expected
-where the workers run. What lies beside the script, or was added with ``add_python_file``, exists only
-here.
+where the workers run. What lies beside the script exists only here.
 """
 
 from __future__ import annotations
 
 import sys
 import sysconfig
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Final
 
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-"""Zips of the same files are the same bytes."""
-_SKIPPED: Final = frozenset({"__pycache__"})
+from riverrun.cluster.submission.packing import files_below
 
 
-def own_modules(
-    modules: Mapping[str, ModuleType] | None = None, added: Iterable[str] = ()
-) -> dict[str, Path]:
+def own_modules(modules: Mapping[str, ModuleType] | None = None) -> dict[str, Path]:
     """What to pack: the path inside the zip -> the file. Whole packages, of which one module was imported.
 
     Args:
         modules: those that are imported; ``sys.modules`` if not given.
-        added: files and folders that were added by name: all that is in them goes along.
     """
     found: dict[str, Path] = {}
     imported = dict(sys.modules) if modules is None else modules
     for name, module in sorted(imported.items()):
         root = _root_of(name, module)
         if root is not None:
-            found.update(_files_below(root, root.parent))
-    for place in added:
-        path = Path(place)
-        if path.is_dir():
-            for child in sorted(path.iterdir()):
-                found.update(_files_below(child, path))
-        elif path.suffix == ".py":
-            found[path.name] = path
+            found.update(files_below(root, root.parent))
     return found
 
 
-def pack(files: Mapping[str, Path], target: Path) -> None:
-    """Write the zip; the same files give the same bytes."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, files[name].read_bytes())
+def zips_on_the_path(path: Iterable[str] | None = None) -> list[Path]:
+    """Zips that modules are imported from and that are not part of what is installed."""
+    found = [Path(place).absolute() for place in (sys.path if path is None else path) if place]
+    return [each for each in found if each.is_file() and not _is_installed(each)]
 
 
 def _root_of(name: str, module: ModuleType) -> Path | None:
@@ -75,13 +57,3 @@ def _installed_folders() -> set[Path]:
     places = {Path(place).absolute() for place in sysconfig.get_paths().values()}
     # Where this very package is: installed elsewhere in its own way.
     return places | {Path(__file__).absolute().parents[1], Path(sys.base_prefix) / "lib"}
-
-
-def _files_below(root: Path, base: Path) -> dict[str, Path]:
-    if root.is_file():
-        return {str(root.relative_to(base)): root}
-    return {
-        str(path.relative_to(base)): path
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and not _SKIPPED.intersection(path.parts)
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -13,6 +12,7 @@ import msgspec
 
 from riverrun.client.connection import Connection, Endpoint, RequestRefused, segment
 from riverrun.cluster.submission.client_values import ValueRun
+from riverrun.cluster.submission.packing import sha256_of
 from riverrun.cluster.submission.wire import SentFile, SubmitRequest, encode_request
 from riverrun.core.errors import CheckpointFailed, ExternalError
 from riverrun.core.ids import JobId
@@ -136,10 +136,7 @@ class JobManagerClient:
 
     def send_file(self, path: Path, name: str) -> SentFile:
         """Bring a file to the JobManager, unless it has it."""
-        digest = hashlib.sha256()
-        for piece in _pieces(path):
-            digest.update(piece)
-        sent = SentFile(name, digest.hexdigest())
+        sent = SentFile(name, sha256_of(path))
         place = f"/artifacts/{segment(sent.sha256)}"
         try:
             self.connection.send("GET", place)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import riverrun
-from riverrun.client.code_files import own_modules, pack
+from riverrun.client.code_files import own_modules, zips_on_the_path
 from riverrun.client.job_manager import JobManagerClient
 from riverrun.client.remote_job import RemoteJob
-from riverrun.cluster.submission.wire import SentCode, SubmitRequest
+from riverrun.cluster.submission.needs import gathered
+from riverrun.cluster.submission.packing import pack
+from riverrun.cluster.submission.wire import SentCode, SentFile, SubmitRequest
+from riverrun.connectors.print import print_lines
 from riverrun.core import cluster_options
 from riverrun.core.errors import ConfigError
 from riverrun.graph.executor import JobSubmission
@@ -50,12 +54,14 @@ class RemoteExecutor:
             graph=encode_graph(submission.graph),
             config=dict(submission.config),
             client_operators=tuple(handlers),
+            print_operators=tuple(name for name, each in handlers.items() if each is print_lines),
             restore_from=submission.restore_from,
             allow_non_restored=submission.allow_non_restored,
             resume=submission.resume,
-            code=self._code(),
+            code=self._code(submission.config),
             attached=self._attached,
             version=riverrun.__version__,
+            python_version=f"{sys.version_info.major}.{sys.version_info.minor}",
         )
         job = self._client.submit(request)
         log.info("job submitted job=%s url=%s", job, self._client.url)
@@ -67,11 +73,26 @@ class RemoteExecutor:
         """Let go; jobs go on without this process."""
         self._client.connection.close()
 
-    def _code(self) -> SentCode:
-        files = own_modules()
-        if not files:
-            return SentCode()
+    def _code(self, config: Mapping[str, str]) -> SentCode:
         with tempfile.TemporaryDirectory(prefix="riverrun-code-") as folder:
-            archive = Path(folder) / "program.zip"
-            pack(files, archive)
-            return SentCode(files=(self._client.send_file(archive, archive.name),))
+            scratch = Path(folder)
+            needs = gathered(config, scratch)
+            known = {path for _, path in needs.modules}
+            files = own_modules()
+            if files:
+                program = scratch / "program.zip"
+                pack(files, program)
+                needs.modules.insert(0, (program.name, program))
+            for path in zips_on_the_path():
+                if path not in known:
+                    needs.modules.append((f"imported-{len(needs.modules)}.zip", path))
+            return SentCode(
+                files=self._sent(needs.modules),
+                archives=self._sent(needs.archives),
+                data=self._sent(needs.data),
+                programs=tuple(needs.programs),
+                python=needs.python,
+            )
+
+    def _sent(self, files: Sequence[tuple[str, Path]]) -> tuple[SentFile, ...]:
+        return tuple(self._client.send_file(path, name) for name, path in files)

@@ -41,7 +41,7 @@ OPEN_PREFIXES: Final = (
 _BY_PREFIX: Final = {
     "pipeline": """
         operator-chaining.chain-operators-with-different-max-parallelism
-        auto-type-registration cached-files classpaths closure-cleaner-level force-avro force-kryo
+        auto-type-registration classpaths closure-cleaner-level force-avro force-kryo
         force-kryo-avro generic-types jars jobvertex-parallelism-overrides serialization-config
         vertex-description-mode vertex-name-include-index-prefix watermark-alignment.allow-unaligned-source-splits
         watermark-alignment.buffer-size default-kryo-serializers registered-kryo-types registered-pojo-types
@@ -74,11 +74,11 @@ _BY_PREFIX: Final = {
         internal.query-service.thread-priority job.status.enable latency.history-size
     """,
     "python": """
-        archives client.executable executable execution-mode files fn-execution.arrow.batch.size
+        client.executable execution-mode fn-execution.arrow.batch.size
         fn-execution.bundle.size fn-execution.bundle.time fn-execution.memory.managed
         fn-execution.streaming.enabled job-options map-state.iterate-response-batch-size
         map-state.read-cache-size map-state.write-cache-size metric.enabled operator-chaining.enabled
-        profile.enabled pythonpath requirements state.cache-size systemenv.enabled
+        profile.enabled pythonpath state.cache-size systemenv.enabled
     """,
     "rest": """
         await-leader-timeout cache.checkpoint-statistics.size

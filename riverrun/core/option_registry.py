@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Final
 
-from riverrun.core import cluster_options, ha_options, metric_options, options
+from riverrun.core import cluster_options, ha_options, metric_options, options, python_options
 from riverrun.core.accepted_options import ACCEPTED, OPEN_PREFIXES, instead_of
 from riverrun.core.config_options import AnyOption, ConfigOption
 from riverrun.core.errors import ConfigError
 
-_MODULES: Final = (options, cluster_options, ha_options, metric_options)
+_MODULES: Final = (options, cluster_options, ha_options, metric_options, python_options)
 
 KNOWN: Final[Mapping[str, AnyOption]] = {
     key: option

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file that workers get: a zip of modules, or an archive with an interpreter."""
+    """A file that workers get: a zip of modules, an archive, or anything that functions read."""
 
     name: str
     """As the user knows it."""
@@ -29,7 +29,11 @@ class ProgramCode:
     files: tuple[CodeFile, ...] = ()
     """Zips of modules that are sent to the executors."""
     archives: tuple[CodeFile, ...] = ()
-    """Zips that are unpacked on the executors, such as a virtual environment."""
+    """Unpacked on the executors, such as a virtual environment; functions find them by name."""
+    data: tuple[CodeFile, ...] = ()
+    """Files that functions find by name in their working directory."""
+    programs: tuple[str, ...] = ()
+    """Names of those ``data`` that can be executed."""
     python: str | None = None
     """The interpreter; inside an archive as ``<name of the archive>/bin/python``."""
 
@@ -39,6 +43,7 @@ class ProgramCode:
         >>> ProgramCode().digest() == ProgramCode(search_path=("/a",)).digest()
         False
         """
-        parts = [self.python or "", *self.search_path]
-        parts += [f"{each.name} {each.sha256}" for each in (*self.files, *self.archives)]
+        parts = [self.python or "", *self.search_path, *self.programs]
+        for kind in (self.files, self.archives, self.data):
+            parts += ["", *(f"{each.name} {each.sha256}" for each in kind)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

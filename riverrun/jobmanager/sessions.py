@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -14,16 +17,24 @@ from riverrun.cluster.submission.artifacts import ArtifactStore
 from riverrun.cluster.submission.client_values import ClientValues
 from riverrun.cluster.submission.wire import SentFile, SubmitRequest
 from riverrun.core import cluster_options, options
+from riverrun.core.errors import ProgramError
 from riverrun.core.ids import JobId
 from riverrun.core.option_registry import check_config
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.program_code import CodeFile, ProgramCode
 from riverrun.graph.sealed import decode_graph
+from riverrun.jobmanager.job_output import JobOutput
 
 log = logging.getLogger(__name__)
 
 _REMEMBERED: Final = 1000
-"""Of how many ended jobs the values are still given to clients that come late."""
+"""Of how many jobs the values are still given to clients that come late, though they have ended."""
+_RUNS_PER_MS: Final = 1 << 20
+_LOOK_S: Final = 0.02
+
+
+class OtherPython(ProgramError):  # noqa: N818
+    """Functions that were compiled by another version of Python than the one that would run them."""
 
 
 class SessionSubmissions:
@@ -34,6 +45,7 @@ class SessionSubmissions:
         is_known: whether there is a job with an id, running or ended.
         folder: where files of clients are kept.
         config: the JobManager's settings.
+        outputs: where what jobs print is kept when nobody takes it; below ``folder`` if not given.
     """
 
     def __init__(
@@ -42,11 +54,13 @@ class SessionSubmissions:
         is_known: Callable[[JobId], bool],
         folder: Path,
         config: Mapping[str, str],
+        outputs: Path | None = None,
     ) -> None:
         self._run = run
         self._is_known = is_known
         self._config = config
         self._artifacts = ArtifactStore(folder, cluster_options.UPLOAD_MAX.get(config))
+        self._outputs = outputs or folder / "outputs"
         self._lock = threading.Lock()
         self._values: dict[JobId, ClientValues] = {}
         self.keep: Callable[[SubmitRequest], None] | None = None
@@ -59,23 +73,19 @@ class SessionSubmissions:
     def submit(self, request: SubmitRequest) -> JobId:
         job = JobId(request.job)
         check_config(request.config)
-        graph = decode_graph(request.graph)
-        code = self._code(request)
-        values = self._keep_values(job, request)
+        _check_python(request)
+        submission = self._submission(request)
+        self._keep_values(job, request, is_new=True)
         self._persist(job, request)
-        submission = JobSubmission(
-            job=job,
-            name=request.name,
-            graph=graph,
-            config=request.config,
-            client_handlers={name: RawHandler(values.put) for name in request.client_operators},
-            restore_from=request.restore_from,
-            allow_non_restored=request.allow_non_restored,
-            resume=request.resume,
-            code=code,
-        )
         log.info("job accepted job=%s name=%r attached=%s", job, request.name, request.attached)
-        return self._run(submission, values.end)
+        return self._begin(submission, request)
+
+    def resume(self, request: SubmitRequest) -> JobId:
+        """Go on with a job that another JobManager, or this one, had accepted before."""
+        submission = self._submission(request)
+        self._keep_values(JobId(request.job), request, is_new=False)
+        log.info("job goes on job=%s name=%r", request.job, request.name)
+        return self._begin(submission, request)
 
     def values(self, job: JobId) -> ClientValues:
         with self._lock:
@@ -83,6 +93,31 @@ class SessionSubmissions:
         if found is None:
             raise UnknownJob(f"job {str(job)!r}: this JobManager holds no values of it")
         return found
+
+    def farewell(self, timeout_s: float) -> None:
+        """Wait until the clients have what came for them, for up to ``timeout_s``; all jobs are over."""
+        end = time.monotonic() + timeout_s
+        with self._lock:
+            values = list(self._values.values())
+        while any(each.is_awaited for each in values) and time.monotonic() < end:
+            time.sleep(_LOOK_S)
+
+    def _begin(self, submission: JobSubmission, request: SubmitRequest) -> JobId:
+        values = self.values(submission.job)
+        handlers = {name: RawHandler(values.put) for name in request.client_operators}
+        return self._run(replace(submission, client_handlers=handlers), values.end)
+
+    def _submission(self, request: SubmitRequest) -> JobSubmission:
+        return JobSubmission(
+            job=JobId(request.job),
+            name=request.name,
+            graph=decode_graph(request.graph),
+            config=request.config,
+            restore_from=request.restore_from,
+            allow_non_restored=request.allow_non_restored,
+            resume=request.resume,
+            code=self._code(request),
+        )
 
     def _persist(self, job: JobId, request: SubmitRequest) -> None:
         if self.keep is None:
@@ -94,20 +129,24 @@ class SessionSubmissions:
                 self._values.pop(job, None)
             raise
 
-    def _keep_values(self, job: JobId, request: SubmitRequest) -> ClientValues:
+    def _keep_values(self, job: JobId, request: SubmitRequest, *, is_new: bool) -> None:
+        output = JobOutput(job, self._outputs, request.print_operators)
         values = ClientValues(
             options.COLLECT_WINDOW_BYTES.get(request.config),
             cluster_options.CLIENT_PATIENCE.get(self._config).to_millis(),
-            lambda operator, subtask, payload: _to_log(job, operator, subtask, payload),
+            output.write,
             attached=request.attached,
+            # Higher than what the JobManager before has numbered, and the client has seen.
+            first=1 if is_new else time.time_ns() // 1_000_000 * _RUNS_PER_MS,
         )
         with self._lock:
-            if job in self._values or self._is_known(job):
+            if is_new and (job in self._values or self._is_known(job)):
                 raise JobIsKnown(f"job {str(job)!r}: is here already; give the new one another id")
+            self._values.pop(job, None)
             self._values[job] = values
-            while len(self._values) > _REMEMBERED:
-                del self._values[next(iter(self._values))]
-        return values
+            ended = [each for each, kept in self._values.items() if kept.has_ended]
+            for each in ended[: max(0, len(self._values) - _REMEMBERED)]:
+                del self._values[each]
 
     def _code(self, request: SubmitRequest) -> ProgramCode:
         sent = request.code
@@ -115,6 +154,8 @@ class SessionSubmissions:
             search_path=sent.search_path,
             files=tuple(self._file(file) for file in sent.files),
             archives=tuple(self._file(file) for file in sent.archives),
+            data=tuple(self._file(file) for file in sent.data),
+            programs=sent.programs,
             python=sent.python,
         )
 
@@ -123,11 +164,10 @@ class SessionSubmissions:
         return CodeFile(file.name, file.sha256, str(path))
 
 
-def _to_log(job: JobId, operator: str, subtask: int, payload: bytes) -> None:
-    log.info(
-        "values without a client job=%s operator=%s subtask=%d bytes=%d",
-        job,
-        operator,
-        subtask,
-        len(payload),
-    )
+def _check_python(request: SubmitRequest) -> None:
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if request.code.python is None and request.python_version not in ("", here):
+        raise OtherPython(
+            f"job {request.name!r}: was compiled with Python {request.python_version}, and the workers "
+            f"run {here}; use that version, or ship an interpreter with -pyarch and -pyexec"
+        )

@@ -127,7 +127,8 @@ class Route:
     """One operation.
 
     ``handler`` gets a checked ``Call`` and gives an object of the type ``gives``. One that may wait
-    (for a store, Spark, a task) is ``slow``: it runs on a thread of its own.
+    (for a store, Spark, a task) is ``slow``: it runs on a thread of its own. One that waits for long is
+    a coroutine function, so that no thread is taken by it.
     """
 
     method: str

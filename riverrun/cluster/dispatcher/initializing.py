@@ -13,7 +13,7 @@ from riverrun.core.clock import Clock, SystemClock
 from riverrun.core.errors import CheckpointFailed, Failure
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import JobId
-from riverrun.core.lifecycle import JobStatus
+from riverrun.core.lifecycle import JOB_MOVES, JobStatus, Life
 from riverrun.core.secrets import masked_settings
 from riverrun.graph.executor import FailureRecord, JobSubmission
 
@@ -41,11 +41,13 @@ class InitializingJob:
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._times = {JobStatus.INITIALIZING: self._clock.now()}
-        self._status = JobStatus.INITIALIZING
+        self._life = Life(f"job {submission.name!r}", JobStatus.INITIALIZING, JOB_MOVES)
         self._failure: Failure | None = None
         self._over = threading.Event()
         self.is_cancelled = False
         """Whether it is not wanted any more."""
+        self.is_suspended = False
+        """Whether it is not wanted here."""
 
     @property
     def job_id(self) -> JobId:
@@ -56,7 +58,7 @@ class InitializingJob:
         return self._submission.name
 
     def status(self) -> JobStatus:
-        return self._status
+        return self._life.state
 
     def failure(self) -> Failure | None:
         return self._failure
@@ -64,12 +66,20 @@ class InitializingJob:
     def wait(self, timeout: float | None = None) -> JobStatus:
         """Wait until it will not run."""
         if not self._over.wait(timeout):
-            raise TimeoutError(f"job {self.name!r} is {self._status.value} after {timeout} s")
-        return self._status
+            raise TimeoutError(f"job {self.name!r} is {self.status().value} after {timeout} s")
+        return self.status()
 
     def cancel(self) -> None:
+        """Not wanted any more: it stays INITIALIZING until it is known whether it began to run."""
         self.is_cancelled = True
-        self._give_up()
+        if not self._over.is_set():
+            self._give_up()
+
+    def suspend(self) -> None:
+        """Another JobManager will run it, or this one later."""
+        self.is_suspended = True
+        if not self._over.is_set():
+            self._give_up()
 
     def started(self) -> None:
         """Its JobMaster stands for it now."""
@@ -78,15 +88,21 @@ class InitializingJob:
     def refused(self, error: BaseException) -> None:
         """It will not run."""
         with self._lock:
-            cancelled = self.is_cancelled
-            self._status = JobStatus.CANCELED if cancelled else JobStatus.FAILED
-            self._failure = None if cancelled else failure_of(error)
-            self._times[self._status] = self._clock.now()
+            if self.is_cancelled:
+                states = [JobStatus.CANCELLING, JobStatus.CANCELED]
+            elif self.is_suspended:
+                states = [JobStatus.SUSPENDED]
+            else:
+                states = [JobStatus.FAILED]
+                self._failure = failure_of(error)
+            for state in states:
+                self._life.go(state)
+                self._times[state] = self._clock.now()
         self._over.set()
 
     def report(self) -> JobReport:
         with self._lock:
-            status, failure, times = self._status, self._failure, dict(self._times)
+            status, failure, times = self.status(), self._failure, dict(self._times)
         shown = None if failure is None else _shown(failure, times[status])
         return JobReport(
             id=str(self.job_id),
@@ -99,7 +115,7 @@ class InitializingJob:
             config=masked_settings(self._submission.config),
             failures=() if shown is None else (shown,),
             failure=shown,
-            status_text=self._waiting_for(),
+            status_text=None if status.is_terminal_state() else self._waiting_for(),
         )
 
     def net_runtime_ms(self) -> int:

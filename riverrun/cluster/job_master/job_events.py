@@ -53,6 +53,11 @@ class CancelRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class SuspendRequested:
+    """The job is to stop here, so that another JobManager can go on with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClientFailed:
     """The client's handler raised: it takes nothing any more, from no attempt."""
 
@@ -132,6 +137,7 @@ JobEvent: TypeAlias = (
     | WorkDone
     | AttemptOver
     | CancelRequested
+    | SuspendRequested
     | ClientFailed
     | RoomThere
     | AttemptPrepared
@@ -188,6 +194,8 @@ class CheckpointForRescale:
 @dataclass(frozen=True, slots=True)
 class StopAttempt:
     """Let the attempt, which is healthy, stop here and now; it ends in AttemptOver. Another one follows."""
+
+    reason: str = "the job is being rescaled"
 
 
 @dataclass(frozen=True, slots=True)

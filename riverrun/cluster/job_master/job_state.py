@@ -7,6 +7,7 @@
     FAILING -> FAILED                          the strategy gives up, or the failure is not to be retried
     any -> CANCELLING -> CANCELED              also while nothing runs
     RUNNING -> RESTARTING                      the job is rescaled: the attempt is being stopped
+    any -> SUSPENDED                           another JobManager will go on: the attempt was stopped
 
 The restart strategy is asked when an attempt's cause is settled, so its delay runs while the tasks are
 still being stopped. It is not asked about a rescale, which is no failure (see ``rescale_state``).
@@ -52,6 +53,7 @@ class JobState:
         self._attempt = Attempt(0)
         self._has_attempt = False
         self._cancelled = False
+        self._suspended = False
         self._work_done = False
         self._client_failure: Failure | None = None
         self._verdict: Restart | GiveUp | None = None
@@ -135,6 +137,8 @@ class JobState:
                 self._after_attempt(status, failure, now)
             case ev.CancelRequested():
                 self._cancel()
+            case ev.SuspendRequested():
+                self._suspend()
             case ev.ClientFailed(failure):
                 self._client_failed(failure, now)
             case ev.RoomThere():
@@ -142,13 +146,9 @@ class JobState:
                     self._step = _Step.PREPARATION
                     self._rescale.prepare()
                     self._decided.append(ev.PrepareAttempt(Attempt(self._attempt + 1)))
-            case ev.AttemptPrepared(graph, refused):
+            case ev.AttemptPrepared():
                 if self._step is _Step.PREPARATION:
-                    self._step = None
-                    self._decided += self._rescale.prepared(graph, refused)
-                    self._attempt = Attempt(self._attempt + 1)
-                    self._has_attempt = True
-                    self._decided.append(ev.StartAttempt(self._attempt))
+                    self._start_prepared(event)
             case ev.PreparationFailed(failure):
                 if self._step in (_Step.ROOM, _Step.PREPARATION):
                     self._fail_between(failure, now)
@@ -168,6 +168,13 @@ class JobState:
             case _:
                 assert_never(event)
 
+    def _start_prepared(self, prepared: ev.AttemptPrepared) -> None:
+        self._step = None
+        self._decided += self._rescale.prepared(prepared.graph, prepared.refused)
+        self._attempt = Attempt(self._attempt + 1)
+        self._has_attempt = True
+        self._decided.append(ev.StartAttempt(self._attempt))
+
     def _attempt_moved(self, status: JobStatus) -> None:
         self._has_attempt = True
         if status is JobStatus.CREATED:
@@ -182,7 +189,7 @@ class JobState:
     @property
     def _runs(self) -> bool:
         """Whether there is an attempt that nothing is known against."""
-        wanted = not self._cancelled and self._client_failure is None
+        wanted = not self._cancelled and not self._suspended and self._client_failure is None
         return self.status is JobStatus.RUNNING and wanted and not self._work_done
 
     def _want(self, wanted: ev.RescaleWanted) -> None:
@@ -223,7 +230,9 @@ class JobState:
 
     def _after_attempt(self, status: JobStatus, failure: Failure | None, now: float) -> None:
         self._is_up = False
-        if self._is_stopping:
+        if self._suspended and status is not JobStatus.FINISHED:
+            self._end_suspended()
+        elif self._is_stopping:
             self._after_stop(now)
         elif status is not JobStatus.FAILED:
             self._end(status, failure)
@@ -268,6 +277,22 @@ class JobState:
         else:
             self._go(JobStatus.CANCELLING)
             self._end(JobStatus.CANCELED, None)
+
+    def _suspend(self) -> None:
+        if self._suspended or self.status is JobStatus.CANCELLING:
+            return
+        self._suspended = True
+        if not self._has_attempt:
+            self._end(JobStatus.SUSPENDED, None)
+        elif not self._is_stopping and self.status is not JobStatus.FAILING:
+            self._is_stopping = True
+            self._decided.append(ev.StopAttempt("the job is being suspended"))
+
+    def _end_suspended(self) -> None:
+        """What stopped the attempt does not matter, unless somebody wanted the job to end."""
+        self._is_stopping = False
+        is_cancelled = self.status is JobStatus.CANCELLING
+        self._end(JobStatus.CANCELED if is_cancelled else JobStatus.SUSPENDED, None)
 
     def _client_failed(self, failure: Failure, now: float) -> None:
         self._client_failure = failure

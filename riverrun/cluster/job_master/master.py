@@ -168,6 +168,10 @@ class JobMaster(SeenJob):
     def cancel(self) -> None:
         self._notes.put(ev.CancelRequested())
 
+    def suspend(self) -> None:
+        """Stop here, and leave everything to the JobManager that goes on from the latest checkpoint."""
+        self._notes.put(ev.SuspendRequested())
+
     def wait(self, timeout: float | None = None) -> JobStatus:
         if not self._view.wait(timeout):
             raise TimeoutError(
@@ -334,9 +338,9 @@ class JobMaster(SeenJob):
             case ev.CheckpointForRescale(number):
                 if self._checkpointing is not None:
                     self._rescales.take_checkpoint(number, self._checkpointing)
-            case ev.StopAttempt():
+            case ev.StopAttempt(reason):
                 if self._attempt is not None:
-                    self._attempt.stop("the job is being rescaled")
+                    self._attempt.stop(reason)
             case ev.AnswerRescale():
                 self._rescales.answer(decision, self._state.graph, self._state.next_graph)
             case _:

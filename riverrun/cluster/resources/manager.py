@@ -73,6 +73,8 @@ class ResourceManager:
         self._asked: dict[JobId, _Asked] = {}
         self._followers: dict[JobId, Follower] = {}
         self._told: dict[JobId, str] = {}
+        self._withdrawn: set[JobId] = set()
+        """Jobs that will not seek any more, and that have not begun to."""
         self._looking = threading.Lock()  # one look at a time; taken before ``_changed``
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -92,7 +94,11 @@ class ResourceManager:
             answer(e)
             return
         with self._changed:
-            found = self._desk.seek(job, seeker, self._clock.monotonic())
+            if job in self._withdrawn:
+                self._withdrawn.discard(job)
+                found: Answer | ExternalError | None = _waits_no_more(name)
+            else:
+                found = self._desk.seek(job, seeker, self._clock.monotonic())
             if found is None:
                 self._asked[job] = _Asked(name, answer)
                 self._say_what_is_waited_for()
@@ -131,9 +137,24 @@ class ResourceManager:
             self._followers.pop(job, None)
             asked = self._asked.pop(job, None)
             self._told.pop(job, None)
+            self._withdrawn.discard(job)
             self._wake()
         if asked is not None:
-            asked.answer(ExternalError(f"job {asked.name!r}: waits no more for slots"))
+            asked.answer(_waits_no_more(asked.name))
+
+    def withdraw(self, job: JobId) -> None:
+        """The job gives up waiting, or will not begin to; one that holds slots keeps them."""
+        with self._changed:
+            if job in self._desk.held:
+                return
+            asked = self._asked.pop(job, None)
+            if asked is None:
+                self._withdrawn.add(job)
+                return
+            self._desk.leave(job)
+            self._told.pop(job, None)
+            self._wake()
+        asked.answer(_waits_no_more(asked.name))
 
     def follow(self, job: JobId, follower: Follower) -> None:
         """Tell ``follower`` now, and whenever the room changes, until the job leaves."""
@@ -270,3 +291,7 @@ class ResourceManager:
             if self._told.get(job) != said:
                 log.warning("job %r is %s job=%s", self._asked[job].name, said, job)
         self._told = words
+
+
+def _waits_no_more(name: str) -> ExternalError:
+    return ExternalError(f"job {name!r}: waits no more for slots")

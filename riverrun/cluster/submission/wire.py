@@ -29,6 +29,10 @@ class SentCode(msgspec.Struct, frozen=True, kw_only=True):
     search_path: tuple[str, ...] = ()
     files: tuple[SentFile, ...] = ()
     archives: tuple[SentFile, ...] = ()
+    """Each named as it is found by the job's functions."""
+    data: tuple[SentFile, ...] = ()
+    programs: tuple[str, ...] = ()
+    """Names of those ``data`` that can be executed."""
     python: str | None = None
 
 
@@ -42,6 +46,8 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, str]
     client_operators: tuple[str, ...] = ()
     """Ids of operators whose values the client wants."""
+    print_operators: tuple[str, ...] = ()
+    """Those of them whose values are lines of text, which stay readable without the client."""
     restore_from: str | None = None
     allow_non_restored: bool = False
     resume: bool = False
@@ -50,6 +56,8 @@ class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the client stays and takes the values."""
     version: str = ""
     """Of the client's riverrun."""
+    python_version: str = ""
+    """Of the client: functions are sent as the byte code of this version."""
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(SubmitRequest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Annotated, Final
 
 import msgspec
@@ -50,16 +52,25 @@ def find_artifact(rest: RestContext, call: Call[OfArtifact, Nothing, None]) -> A
     return ArtifactThere(call.path.sha256)
 
 
-def values(rest: RestContext, call: Call[OfJob, After, None]) -> Raw:
+async def values(rest: RestContext, call: Call[OfJob, After, None]) -> Raw:
     """Values for the job's client, in order; waits a while for the first of them.
 
     The answer is msgpack: whether these are the last, and the runs (number, operator, subtask, payload).
     """
-    runs, last = (
-        _submissions(rest)
-        .values(call.path.job)
-        .take(call.query.after, call.query.wait, _BATCH_BYTES)
-    )
+    kept = _submissions(rest).values(call.path.job)
+    loop, more = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(more.set)
+
+    # No thread waits: there may be more clients than threads.
+    with kept.listening(wake):
+        runs, last = kept.take(call.query.after, 0.0, _BATCH_BYTES)
+        if not runs and not last:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(more.wait(), call.query.wait)
+            runs, last = kept.take(call.query.after, 0.0, _BATCH_BYTES)
     return Raw(msgspec.msgpack.encode((last, runs)), _MSGPACK)
 
 
@@ -90,6 +101,5 @@ ROUTES: Final = (
         gives=Raw,
         of=OfJob,
         query=After,
-        slow=True,
     ),
 )

@@ -20,6 +20,7 @@ from riverrun.graph.program_code import ProgramCode
 from riverrun.spark.driver.jvm import ROW_SCHEMA, NoFreeSlots, SparkJvm, SparkRefused
 from riverrun.spark.driver.settings import session_settings
 from riverrun.spark.driver.shipping import search_path_of, send_files, workers_of
+from riverrun.spark.worker.brought import Brought
 from riverrun.spark.worker.main import Place, StageBody
 
 _LAG_S: Final = 10.0
@@ -63,21 +64,21 @@ class SparkEngine:
 
     def _plan(self, layers: Sequence[Sequence[Deployment]], control: ControlAccess) -> DataFrame:
         context = self._session.sparkContext
-        files = send_files(context, self._code)
+        brought = send_files(context, self._code)
         with workers_of(context, self._code):
-            return self._planned(layers, control, files)
+            return self._planned(layers, control, brought)
 
     def _planned(
         self,
         layers: Sequence[Sequence[Deployment]],
         control: ControlAccess,
-        files: tuple[str, ...],
+        brought: Brought,
     ) -> DataFrame:
         rows = self._session.range(0, len(layers[0]), 1, len(layers[0]))
         for number, layer in enumerate(layers):
             if number > 0:
                 rows = self._jvm.pipelined(rows, len(layer))
-            rows = rows.mapInArrow(self._body(number, layer, control, files), ROW_SCHEMA)
+            rows = rows.mapInArrow(self._body(number, layer, control, brought), ROW_SCHEMA)
         return rows
 
     def _body(
@@ -85,7 +86,7 @@ class SparkEngine:
         number: int,
         layer: Sequence[Deployment],
         control: ControlAccess,
-        files: tuple[str, ...],
+        brought: Brought,
     ) -> StageBody:
         return StageBody(
             job=str(self._job),
@@ -97,7 +98,7 @@ class SparkEngine:
             secret=control.secret,
             config=dict(self._config),
             search_path=search_path_of(self._code),
-            files=files,
+            brought=brought,
         )
 
     def _run(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import shutil
 import socket
+import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from riverrun.cluster.checkpoint_place import CheckpointPlace, checkpoint_place, rescale_place
@@ -19,8 +22,10 @@ from riverrun.graph.deploy import deployments
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.pickling import check_picklable
+from riverrun.graph.program_code import ProgramCode
 from riverrun.spark.driver.engine import SparkEngine
 from riverrun.spark.driver.executors import resources_of
+from riverrun.spark.driver.own_code import needs_code, program_code
 from riverrun.spark.driver.session import SessionHandle, start_session, use_session
 
 
@@ -34,6 +39,7 @@ class SparkExecutor:
         self._jobs: list[JobMaster] = []
         self._lock = threading.Lock()
         self._seeking: set[JobSlots] = set()
+        self._code_folder: str | None = None
         self.resources = resources_of(handle)
         """Whose the slots of the application are."""
 
@@ -47,6 +53,8 @@ class SparkExecutor:
 
     def submit(self, submission: JobSubmission) -> JobMaster:
         check_picklable(submission.graph)
+        if submission.code is None:
+            submission = replace(submission, code=self._code(submission.config))
         slots = JobSlots(self.resources, submission)
         try:
             return self._start(replace(submission, graph=self._room(slots)), slots)
@@ -94,6 +102,17 @@ class SparkExecutor:
         if server is not None:
             server.close()
         self._handle.close()
+        if self._code_folder is not None:
+            shutil.rmtree(self._code_folder, ignore_errors=True)
+
+    def suspend(self) -> None:
+        """Stop all jobs, so that another JobManager goes on with them; returns when they have stopped."""
+        with self._lock:
+            jobs, self._jobs = self._jobs, []
+        for job in jobs:
+            job.suspend()
+        for job in jobs:
+            job.wait()
 
     def _room(self, slots: JobSlots) -> JobGraph:
         """Wait for the slots of the first attempt."""
@@ -104,6 +123,17 @@ class SparkExecutor:
         finally:
             with self._lock:
                 self._seeking.discard(slots)
+
+    def _code(self, config: Mapping[str, str]) -> ProgramCode | None:
+        """What a program that runs in this process sends to its workers beside its functions."""
+        if self._code_folder is None and needs_code(
+            config, one_machine=self._handle.jvm.is_local()
+        ):
+            self._code_folder = tempfile.mkdtemp(prefix="riverrun-code-")
+            self._handle.jvm.delete_at_exit(self._code_folder)
+        if self._code_folder is None:
+            return None
+        return program_code(config, Path(self._code_folder))
 
     def _engine(self, submission: JobSubmission) -> SparkEngine:
         return SparkEngine(

@@ -16,11 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark import SparkContext
+from pyspark import SparkContext, SparkFiles
 
 from riverrun.graph.program_code import CodeFile, ProgramCode
+from riverrun.spark.driver.archives import as_tar
+from riverrun.spark.worker.brought import Brought
 
 CODE_VARIABLE: Final = "RIVERRUN_CODE"
+_NAMED: Final = 24
 _planning: Final = threading.Lock()
 _sent: Final[dict[str, set[str]]] = {}
 
@@ -31,17 +34,32 @@ def search_path_of(code: ProgramCode | None) -> tuple[str, ...]:
     return tuple(os.path.abspath(path) for path in folders if path)  # noqa: PTH100
 
 
-def send_files(context: SparkContext, code: ProgramCode | None) -> tuple[str, ...]:
-    """Let executors fetch the job's files; the names under which workers find them."""
+def send_files(context: SparkContext, code: ProgramCode | None) -> Brought:
+    """Let executors fetch what the job needs; how its workers find it."""
     if code is None:
-        return ()
+        return Brought()
     with _planning:
         sent = _sent.setdefault(context.applicationId or "", set())
-        for file in code.files:
-            if file.sha256 not in sent:
+        for file in (*code.files, *code.data):
+            name = shipped_name(file)
+            if name not in sent:
                 context.addFile(str(_under_own_name(file)))
-                sent.add(file.sha256)
-    return tuple(shipped_name(file) for file in code.files)
+                sent.add(name)
+        for archive in code.archives:
+            name = unpacked_name(archive)
+            if name not in sent:
+                packed = Path(archive.location).parent / f"{name}.tar.gz"
+                as_tar(Path(archive.location), packed)
+                context.addArchive(f"{packed}#{name}")
+                sent.add(name)
+    linked = [(each.name, shipped_name(each)) for each in code.data]
+    linked += [(each.name, unpacked_name(each)) for each in code.archives]
+    return Brought(
+        code=code.digest(),
+        modules=tuple(shipped_name(file) for file in code.files),
+        linked=tuple(linked),
+        programs=code.programs,
+    )
 
 
 def shipped_name(file: CodeFile) -> str:
@@ -50,7 +68,28 @@ def shipped_name(file: CodeFile) -> str:
     >>> shipped_name(CodeFile("my code.zip", "ab" * 32, "/tmp/x"))
     'abababababababababababab.zip'
     """
-    return f"{file.sha256[:24]}{Path(file.name).suffix}"
+    return f"{file.sha256[:_NAMED]}{Path(file.name).suffix}"
+
+
+def unpacked_name(archive: CodeFile) -> str:
+    """The name of the folder that an archive is unpacked to, among those of all jobs."""
+    return f"{archive.sha256[:_NAMED]}-unpacked"
+
+
+def python_of(code: ProgramCode, root: str) -> str | None:
+    """The interpreter of the job's workers, if it says; archives are unpacked in the folder ``root``.
+
+    >>> venv = CodeFile("venv.zip", "ab" * 32, "/tmp/x")
+    >>> python_of(ProgramCode(archives=(venv,), python="venv.zip/bin/python"), ".")
+    './abababababababababababab-unpacked/bin/python'
+    """
+    if code.python is None:
+        return None
+    first, _, rest = code.python.removeprefix("./").partition("/")
+    for archive in code.archives:
+        if archive.name == first:
+            return f"{root}/{unpacked_name(archive)}/{rest}"
+    return code.python
 
 
 @contextmanager
@@ -63,13 +102,21 @@ def workers_of(context: SparkContext, code: ProgramCode | None) -> Iterator[None
     with _planning:
         environment, python = dict(settings.environment), settings.pythonExec
         settings.environment[CODE_VARIABLE] = code.digest()
-        settings.pythonExec = code.python or python
+        settings.pythonExec = python_of(code, _root(context)) or python
         try:
             yield
         finally:
             settings.environment.clear()
             settings.environment.update(environment)
             settings.pythonExec = python
+
+
+def _root(context: SparkContext) -> str:
+    """Where executors keep the files that they fetched."""
+    master = context.master
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        return SparkFiles.getRootDirectory()
+    return "."  # the working directory of each executor, which starts its workers in it
 
 
 def _under_own_name(file: CodeFile) -> Path:

@@ -8,6 +8,7 @@ raising through Spark's worker would cost seconds and bury the message in Java's
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
@@ -21,6 +22,7 @@ from riverrun.core import options
 from riverrun.core.clock import SystemClock
 from riverrun.core.errors import Failure, RiverrunError
 from riverrun.core.lifecycle import TaskStatus
+from riverrun.core.log_output import LogSettings
 from riverrun.core.time import to_millis
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
 from riverrun.graph.pickling import loads
@@ -33,10 +35,12 @@ from riverrun.protocol.control import (
     TaskEnded,
     TaskFailed,
 )
+from riverrun.protocol.inquiries import Inquiry
 from riverrun.protocol.wire import Address
 from riverrun.runtime.failures import OperatorFailed, describe
 from riverrun.runtime.relay import Relay
 from riverrun.spark.worker import collector
+from riverrun.spark.worker.brought import Brought
 from riverrun.spark.worker.control_client import (
     ControlClient,
     Instruction,
@@ -47,13 +51,17 @@ from riverrun.spark.worker.control_client import (
 from riverrun.spark.worker.dead_man import DeadManSwitch
 from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now, exit_within
 from riverrun.spark.worker.executor_id import executor_id
+from riverrun.spark.worker.inquiries import InquiryDesk
 from riverrun.spark.worker.ledger import TimeLedger
+from riverrun.spark.worker.logs import write_logs
 from riverrun.spark.worker.mailbox import InputBroken, Mailbox
 from riverrun.spark.worker.relay_shell import RelayShell
 from riverrun.spark.worker.reporter import MetricsReporter
 from riverrun.spark.worker.rows import empty_batch
 from riverrun.spark.worker.task_host import TaskHost
 from riverrun.spark.worker.task_shell import TaskShell
+
+log = logging.getLogger(__name__)
 
 _CONNECT_S: Final = 30.0
 _GOODBYE_S: Final = 2.0
@@ -84,8 +92,8 @@ class StageBody:
     secret: bytes = field(repr=False)
     config: Mapping[str, str] = field(repr=False)
     search_path: tuple[str, ...]
-    files: tuple[str, ...] = ()
-    """Zips of modules that Spark brought to the executor."""
+    brought: Brought = field(default_factory=Brought)
+    """What Spark brought to the executor."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """The generator that Spark drives; yields Arrow batches of rows for the next layer."""
@@ -111,6 +119,8 @@ class _Host:
         grace_s = to_millis(options.CANCEL_GRACE.get(body.config)) / 1000.0
         self._departure = Departure(grace_s)
         self._mailbox = Mailbox(options.MAILBOX_FRAMES.get(body.config))
+        self._executor = executor_id()
+        self._desk = self._open_desk()
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
         control = self._connect()
@@ -138,7 +148,7 @@ class _Host:
             partition=self._partition,
             pid=os.getpid(),
             host=socket.gethostname(),
-            task_manager=executor_id(),
+            task_manager=self._executor,
         )
         switch = DeadManSwitch()
         switch.press(_CONNECT_S + to_millis(options.HEARTBEAT_TIMEOUT.get(body.config)) / 1000.0)
@@ -148,11 +158,24 @@ class _Host:
             )
         except RegistrationRefused:
             exit_now()  # the job is ending already: nobody waits for this task
-        control.start(self._on_message, self._departure.ask, switch=switch)
+        control.start(
+            lambda message: self._on_message(message, control), self._departure.ask, switch=switch
+        )
+        log.info("task is there job=%s attempt=%d pid=%d", body.job, body.attempt, register.pid)
         return control
 
-    def _on_message(self, message: Instruction) -> None:
+    def _open_desk(self) -> InquiryDesk:
+        """Begin to write logs, and answer questions about this process."""
+        body, place = self._body, self._place
+        parallelism = sum(each.vertex == place.vertex for each in body.places)
+        task = f"{place.task} ({place.subtask + 1}/{parallelism})#{body.attempt}"
+        logs = write_logs(LogSettings.of(body.config), self._executor, f"[{task}]")
+        return InquiryDesk(task, logs)
+
+    def _on_message(self, message: Instruction, control: ControlClient) -> None:
         match message:
+            case Inquiry():
+                self._desk.take(message, control.send)
             case Start():
                 self._started.set()
             case Cancel(reason):
@@ -174,7 +197,8 @@ class _Host:
         yield empty_batch()
 
     def _deployment(self) -> Deployment:
-        _extend_search_path(_brought(self._body.files))
+        if self._body.brought.code:
+            self._body.brought.unpack(_files_root())
         _extend_search_path(self._body.search_path)
         layer: tuple[Deployment, ...] = loads(self._body.program)
         return layer[self._partition]
@@ -217,6 +241,8 @@ class _Host:
             return
         self._reported = True
         failure: Failure = describe(error, task=self._place.task, subtask=self._place.subtask)
+        # The JobManager tells the user; on the console of a worker it would come twice.
+        log.info("task failed job=%s", self._body.job, exc_info=error)
         with suppress(RiverrunError):
             control.send(TaskFailed(failure, _origin(error)))
 
@@ -242,11 +268,11 @@ def _drained(batches: Iterable[Any]) -> Iterator[Any]:
     return iter(())
 
 
-def _brought(names: Iterable[str]) -> list[str]:
-    """Where the files are that came with the job."""
+def _files_root() -> str:
+    """Where the executor keeps the files that Spark brought."""
     from pyspark import SparkFiles  # noqa: PLC0415  (only inside a Spark worker)
 
-    return [SparkFiles.get(name) for name in names]
+    return SparkFiles.getRootDirectory()
 
 
 def _extend_search_path(search_path: Iterable[str]) -> None:

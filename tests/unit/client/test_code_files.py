@@ -9,7 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from riverrun.client.code_files import own_modules, pack
+from riverrun.client.code_files import own_modules
+from riverrun.cluster.submission.packing import modules_in, pack
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_imported_modules_of_the_program_go_along_and_installed_ones_stay(
 
 
 def test_added_folders_and_files_go_along_whole(project: Path) -> None:
-    found = own_modules({}, [str(project / "own_package_x"), str(project / "unused_module_x.py")])
+    found = modules_in(project / "own_package_x") | modules_in(project / "unused_module_x.py")
 
     assert "unused_module_x.py" in found
     assert "inner/data.txt" in found
