@@ -28,7 +28,7 @@ class LogSettings:
     def of(config: Mapping[str, str]) -> LogSettings | None:
         """What the settings say; ``None`` when no log files are wanted."""
         folder = metric_options.LOG_DIR.get(config)
-        return None if folder is None else LogSettings.at(Path(folder), config)
+        return None if folder is None else LogSettings.at(Path(folder).absolute(), config)
 
     @staticmethod
     def at(folder: Path, config: Mapping[str, str]) -> LogSettings:

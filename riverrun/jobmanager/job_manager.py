@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 import riverrun
 from riverrun.cluster.dispatcher.dispatcher import JobDispatcher
@@ -24,16 +25,22 @@ from riverrun.core.clock import SystemClock
 from riverrun.core.ids import JobId
 from riverrun.core.secrets import masked_settings
 from riverrun.graph.executor import JobSubmission
+from riverrun.jobmanager.monitoring import Monitoring
 from riverrun.jobmanager.programs import UploadedPrograms
 from riverrun.jobmanager.sessions import SessionSubmissions
 from riverrun.rest.app import rest_app
 from riverrun.rest.context import RestContext
+from riverrun.rest.flame_graphs import FlameGraphs, FlameSettings
+from riverrun.rest.metric_scopes import cluster_scopes
 from riverrun.rest.routes import ROUTES
 from riverrun.rest.server import RestServer, ServerSettings
 from riverrun.spark.driver.executor import SparkExecutor
 from riverrun.storage.open import absolute_location, open_storage
 
 log = logging.getLogger(__name__)
+
+_FAREWELL_S: Final = 2.0
+"""How long clients have time to take what is left for them when the JobManager ends."""
 
 
 class JobManager:
@@ -64,6 +71,13 @@ class JobManager:
             config,
             self._clock,
         )
+        try:
+            self._monitoring = Monitoring(
+                config, lambda: cluster_scopes(self.dispatcher), session=session
+            )
+        except BaseException:
+            executor.close()
+            raise
         self._server: RestServer | None = None
         self._scratch: Path | None = None
         self._submissions: SessionSubmissions | None = None
@@ -106,6 +120,8 @@ class JobManager:
                 address=lambda: self.url or "",
                 upload_limit=cluster_options.UPLOAD_MAX.get(self._config),
                 shut_down=shut_down,
+                log_folder=self._monitoring.log_folder,
+                flame_graphs=FlameGraphs(FlameSettings.of(self._config)),
             )
             app = rest_app(context, ROUTES)
             server = RestServer(app, ServerSettings.from_config(self._config))
@@ -117,6 +133,7 @@ class JobManager:
 
     def submit(self, submission: JobSubmission) -> JobMaster:
         """Run a job; returns when it is started. Raises what refuses it, and it is history then."""
+        submission = self._monitoring.with_logs(submission)
         waiting = self._announce(submission)
         return self._start(submission, waiting)
 
@@ -124,6 +141,7 @@ class JobManager:
         self, submission: JobSubmission, on_end: Callable[[], None] = lambda: None
     ) -> JobId:
         """Accept a job and return; what refuses it is found in its report."""
+        submission = self._monitoring.with_logs(submission)
         waiting = self._announce(submission)
         threading.Thread(
             target=self._run,
@@ -136,12 +154,16 @@ class JobManager:
     def close(self) -> None:
         """Cancel what runs, stop to answer, release Spark if it is ours."""
         server, self._server = self._server, None
+        self._monitoring.end_reports()
         self._executor.close()
         self.dispatcher.close()
         if server is not None:
+            if self._submissions is not None:
+                self._submissions.farewell(_FAREWELL_S)
             server.close()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
+        self._monitoring.close()
 
     def _take_jobs(self) -> None:
         """Take jobs and programs of other processes."""
@@ -149,7 +171,11 @@ class JobManager:
         folder = Path(tempfile.mkdtemp(prefix="riverrun-uploads-") if named is None else named)
         self._scratch = folder if named is None else None
         self._submissions = SessionSubmissions(
-            self.submit_later, self.dispatcher.knows, folder / "artifacts", self._config
+            self.submit_later,
+            self.dispatcher.knows,
+            folder / "artifacts",
+            self._config,
+            outputs=self._monitoring.log_folder,
         )
         if cluster_options.SUBMIT_ENABLED.get(self._config):
             token = cluster_options.REST_TOKEN.get(self._config)
@@ -159,7 +185,7 @@ class JobManager:
         waiting = InitializingJob(
             submission,
             waiting_for=lambda: self._waiting_for(submission.job),
-            give_up=lambda: self._executor.resources.leave(submission.job),
+            give_up=lambda: self._executor.resources.withdraw(submission.job),
             clock=self._clock,
         )
         self.dispatcher.add(waiting)

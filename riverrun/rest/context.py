@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from riverrun.cluster.dispatcher.gateway import Dispatcher, Submissions
 from riverrun.core.ids import JobId
+from riverrun.rest.flame_graphs import FlameGraphs
 from riverrun.rest.operations import Operations
 
 
@@ -72,3 +73,6 @@ class RestContext:
     """Bytes of the largest body that is taken."""
     shut_down: Callable[[], None] | None = None
     """Lets the JobManager end, soon; ``None`` where it ends with its program."""
+    log_folder: Path | None = None
+    """Where the JobManager writes its log files; ``None``: it writes none."""
+    flame_graphs: FlameGraphs = field(default_factory=FlameGraphs)

@@ -8,8 +8,10 @@ from riverrun.rest.description import described
 from riverrun.rest.handlers import (
     checkpoints,
     cluster,
+    diagnosis,
     history,
     jobs,
+    logs,
     metrics,
     programs,
     prometheus,
@@ -24,6 +26,8 @@ from riverrun.rest.unsupported import unsupported_routes
 
 OFFERED: Final[tuple[Route, ...]] = (
     *cluster.ROUTES,
+    *diagnosis.ROUTES,
+    *logs.ROUTES,
     *metrics.ROUTES,
     *prometheus.ROUTES,
     *jobs.ROUTES,

@@ -14,6 +14,11 @@ _DATASETS: Final = "intermediate results are not kept between jobs: there are no
 _APPLICATIONS: Final = (
     "a JobManager runs jobs, which are not grouped into applications; ask /jobs/overview"
 )
+_HEARTBEAT: Final = (
+    "a client shows that it is there by asking for its job's values; see client.heartbeat.timeout"
+)
+_RESCALE_CONFIG: Final = "settings of rescaling are among the job's own; ask /jobs/{jobid}/config"
+_RESCALE_SUMMARY: Final = "durations are not summed up; ask /jobs/{jobid}/rescales/history"
 
 REASONS: Final[Mapping[tuple[str, str], str]] = {
     ("GET", "/applications/overview"): _APPLICATIONS,
@@ -25,6 +30,9 @@ REASONS: Final[Mapping[tuple[str, str], str]] = {
     ("GET", "/datasets/delete/{triggerid}"): _DATASETS,
     ("DELETE", "/datasets/{datasetid}"): _DATASETS,
     ("POST", "/jars/{jarid}/run-application"): _APPLICATIONS,
+    ("PATCH", "/jobs/{jobid}/clientHeartbeat"): _HEARTBEAT,
+    ("GET", "/jobs/{jobid}/rescales/config"): _RESCALE_CONFIG,
+    ("GET", "/jobs/{jobid}/rescales/summary"): _RESCALE_SUMMARY,
 }
 """Method and path -> why not."""
 

@@ -50,7 +50,7 @@ def all_of_them(rest: RestContext, call: Call[Nothing, Nothing, None]) -> TaskMa
 
 def detail(rest: RestContext, call: Call[OfTaskManager, Nothing, None]) -> TaskManagerDetail:
     """An executor with the subtasks that run in it."""
-    manager = _named(rest, call.path)
+    manager = manager_of(rest, call.path)
     tasks = Counter(_jobs_on(rest, manager.id))
     each = _resource(manager, 1)
     slots = [Slot(job_id=job, assigned_tasks=n, resource=each) for job, n in tasks.items()]
@@ -59,7 +59,7 @@ def detail(rest: RestContext, call: Call[OfTaskManager, Nothing, None]) -> TaskM
 
 def metrics(rest: RestContext, call: Call[OfTaskManager, Wanted, None]) -> Metrics:
     """Metrics of an executor."""
-    manager = _named(rest, call.path)
+    manager = manager_of(rest, call.path)
     return Metrics(picked(metrics_of(manager), names_in(call.query.get)))
 
 
@@ -86,7 +86,8 @@ def metrics_of(manager: TaskManager) -> dict[str, float]:
     }
 
 
-def _named(rest: RestContext, path: OfTaskManager) -> TaskManager:
+def manager_of(rest: RestContext, path: OfTaskManager) -> TaskManager:
+    """The executor that a path names; HttpProblem 404."""
     managers = rest.dispatcher.task_managers()
     for manager in managers:
         if path.taskmanagerid in (manager.id, resource_id(manager.id)):

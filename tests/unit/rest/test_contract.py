@@ -40,3 +40,18 @@ def test_the_interface_describes_itself() -> None:
     assert document["paths"]["/jobs/{jobid}"]["get"]["parameters"][0]["name"] == "jobid"
     assert "JobDetail" in document["components"]["schemas"]
     msgspec.json.encode(document)
+
+
+def test_every_operation_of_flink_is_offered_or_refused_with_a_reason() -> None:
+    known = {(route.method, route.path) for route in ROUTES}
+    flinks = {
+        (method.upper(), path)
+        for path, operations in contract()["paths"].items()
+        for method in operations
+    }
+
+    assert flinks - known == set()
+
+
+def test_nothing_is_refused_that_is_offered() -> None:
+    assert {(route.method, route.path) for route in OFFERED} & set(REASONS) == set()
