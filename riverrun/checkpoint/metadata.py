@@ -24,7 +24,7 @@ class OperatorInfo(msgspec.Struct, frozen=True):
     name: str
     uid: str | None
     shape: str = ""
-    """What it keeps on its own account (``riverrun.checkpoint.operator_shapes``)."""
+    """What it keeps on its own account (``riverrun.graph.operator_shapes``)."""
 
 
 class EdgeInfo(msgspec.Struct, frozen=True):

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from riverrun.checkpoint.metadata import EdgeInfo, OperatorInfo, VertexInfo
-from riverrun.checkpoint.operator_shapes import shape_of
 from riverrun.core.ids import SubtaskId, VertexId
 from riverrun.graph.connections import producers_of
 from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
+from riverrun.graph.sealed import shape_of_operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,9 @@ def _vertex_info(vertex: JobVertex) -> VertexInfo:
         parallelism=vertex.parallelism,
         max_parallelism=vertex.max_parallelism,
         operators=tuple(
-            OperatorInfo(operator.operator_id, operator.name, operator.uid, shape_of(operator.spec))
+            OperatorInfo(
+                operator.operator_id, operator.name, operator.uid, shape_of_operator(operator)
+            )
             for operator in vertex.operators
         ),
     )

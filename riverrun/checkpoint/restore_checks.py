@@ -13,7 +13,6 @@ from riverrun.checkpoint.operator_shapes import check_shape
 from riverrun.checkpoint.saved_operators import RestoreRefused, SavedOperator
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobGraph
-from riverrun.graph.sealed import SealedOperator
 from riverrun.graph.specs import BroadcastProcessSpec, KeyedBroadcastProcessSpec
 from riverrun.protocol.snapshots import FORMAT_VERSION, Redistribution, StateKind, StateMeta
 from riverrun.serde.evolution import AfterMigration, Incompatible, resolve, type_from_json
@@ -51,8 +50,7 @@ def check_program(
     _Places(metadata, saved, now).check(with_state, allow_non_restored=allow_non_restored)
     for each in with_state:
         operator = now.get(each.operator_id)
-        # What a sealed operator consists of is seen by its task alone, which checks it, too.
-        if operator is not None and not isinstance(operator, SealedOperator):
+        if operator is not None:
             _check_keys(operator, each)
             _check_broadcast(operator, each)
             check_shape(operator, each)

@@ -14,15 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
 import msgspec
 
 from riverrun.api.watermark_strategy import WatermarkAlignment
-from riverrun.core.errors import ExternalError
+from riverrun.core.errors import ExternalError, InternalError
 from riverrun.core.ids import EdgeId, VertexId
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
+from riverrun.graph.operator_shapes import shape_of
 from riverrun.graph.partitioning import (
     Broadcast,
     Custom,
@@ -37,6 +38,7 @@ from riverrun.graph.partitioning import (
 from riverrun.graph.pickling import dumps, loads
 from riverrun.graph.specs import OperatorSpec, SinkSpec, SourceSpec
 from riverrun.serde.type_info import TypeInformation
+from riverrun.serde.type_json import type_from_json, type_to_json
 
 
 class OperatorKind(Enum):
@@ -68,6 +70,7 @@ class SealedOperator(ChainedOperator):
     payload: bytes
     sealed_kind: OperatorKind = OperatorKind.OPERATOR
     sealed_alignment: WatermarkAlignment | None = None
+    sealed_shape: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return loads, (self.payload,)
@@ -95,6 +98,13 @@ def alignment_of(operator: ChainedOperator) -> WatermarkAlignment | None:
             return strategy.alignment
         case _:
             return None
+
+
+def shape_of_operator(operator: ChainedOperator) -> str:
+    """What the operator keeps on its own account: see ``graph.operator_shapes``."""
+    if isinstance(operator, SealedOperator):
+        return operator.sealed_shape
+    return shape_of(operator.spec)
 
 
 def encode_graph(graph: JobGraph) -> bytes:
@@ -139,6 +149,10 @@ class _Operator(msgspec.Struct, frozen=True, kw_only=True):
     input_index: int
     kind: OperatorKind
     alignment: WatermarkAlignment | None
+    shape: str
+    is_keyed: bool
+    key_type: str | None
+    """Of a keyed operator, as JSON, so that it can be compared with that of a checkpoint."""
     payload: bytes
 
 
@@ -205,6 +219,9 @@ def _operator(operator: ChainedOperator) -> _Operator:
         input_index=operator.input_index,
         kind=kind_of(operator),
         alignment=alignment_of(operator),
+        shape=shape_of_operator(operator),
+        is_keyed=operator.key_selector is not None,
+        key_type=None if operator.key_type is None else type_to_json(operator.key_type),
         payload=operator.payload if isinstance(operator, SealedOperator) else dumps(operator),
     )
 
@@ -218,10 +235,18 @@ def _decoded_operator(found: _Operator) -> SealedOperator:
         parent=found.parent,
         tag=found.tag,
         input_index=found.input_index,
+        key_selector=_sealed_selector if found.is_keyed else None,
+        key_type=None if found.key_type is None else type_from_json(found.key_type),
         payload=found.payload,
         sealed_kind=found.kind,
         sealed_alignment=found.alignment,
+        sealed_shape=found.shape,
     )
+
+
+def _sealed_selector(value: Any) -> NoReturn:
+    """Stands for the user's, which is in the payload."""
+    raise InternalError(f"the key of {value!r} was asked for where programs are not opened")
 
 
 def _edge(edge: JobEdge) -> _Edge:
