@@ -144,6 +144,35 @@ PythonFiles: TypeAlias = Annotated[
         help="What the program imports: .py files, folders or zips, with commas between them.",
     ),
 ]
+PythonArchives: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--pyArchives",
+        "-pyarch",
+        metavar="FILES",
+        help="Zips and tar files to unpack for the workers, with commas between them; FILE#NAME names the "
+        "folder.",
+    ),
+]
+PythonExecutable: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--pyExecutable",
+        "-pyexec",
+        metavar="PATH",
+        help="The workers' interpreter: a path on their machines, or inside an archive.",
+    ),
+]
+PythonRequirements: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--pyRequirements",
+        "-pyreq",
+        metavar="FILE",
+        help="A requirements file, whose packages go along if they are pure Python; FILE#FOLDER takes them "
+        "from a folder.",
+    ),
+]
 Attach: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -50,14 +50,16 @@ class LogFiles:
             self._whose = f"job {job.name!r}"
 
     def entries(self) -> list[LogFile]:
-        """All files, those written last first."""
+        """All files: logs before what was printed, whoever asks for them before single jobs, newest first."""
         found = self._client.connection.get(f"{self._root}/logs", _Listing).logs
         if self._job is not None:
             found = [file for file in found if self._job.jid in file.name]
-        return sorted(found, key=lambda file: -file.mtime)
+        return sorted(
+            found, key=lambda file: (".out" in file.name, file.name.startswith("job-"), -file.mtime)
+        )
 
     def chosen(self, name: str | None) -> LogFile:
-        """The file of this name, else the one that was written last; ProgramError when there is none."""
+        """The file of this name, else the first; ProgramError when there is none."""
         files = self.entries()
         for file in files:
             if name is None or file.name == name:
@@ -66,25 +68,27 @@ class LogFiles:
         wanted = "no log file" if name is None else f"no log file {name!r}"
         raise ProgramError(f"{self._whose}: has {wanted}; there are: {names}")
 
-    def read(self, name: str) -> bytes:
-        """All of a file."""
-        return self._client.connection.send("GET", f"{self._root}/logs/{segment(name)}")
+    def read(self, name: str, offset: int = 0) -> bytes:
+        """A file from an offset on; of a large one the end."""
+        part = f"?offset={offset}" if offset else ""
+        return self._client.connection.send("GET", f"{self._root}/logs/{segment(name)}{part}")
 
 
 def show_log(files: LogFiles, name: str | None, *, follow: bool) -> None:
     """Print a file, and what is added to it."""
     file = files.chosen(name)
-    shown = _print_from(files, file.name, 0)
+    content = files.read(file.name)
+    shown = max(file.size, len(content))
+    _print(content)
     while follow:
         time.sleep(_LOOK_S)
         size = files.chosen(file.name).size
         if size != shown:
             # A file that became shorter was begun anew.
-            shown = _print_from(files, file.name, shown if size > shown else 0)
+            content = files.read(file.name, shown if size > shown else 0)
+            shown = len(content) + (shown if size > shown else 0)
+            _print(content)
 
 
-def _print_from(files: LogFiles, name: str, start: int) -> int:
-    """Print a file from an offset on; gives the file's length."""
-    content = files.read(name)
-    typer.echo(content[start:].decode("utf-8", "replace"), nl=False)
-    return len(content)
+def _print(content: bytes) -> None:
+    typer.echo(content.decode("utf-8", "replace"), nl=False)

@@ -46,22 +46,36 @@ class ProgramCall:
         return run_script(self.script or Path(), self.arguments)
 
 
-@contextmanager
-def found_files(files: Sequence[str]) -> Iterator[None]:
-    """In this block, modules in ``files`` can be imported, here and in workers of this machine.
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What the program needs beside itself, as Flink's options have it; paths are made absolute."""
 
-    Raises:
-        typer.BadParameter: one is not there.
-    """
+    files: str | None = None
+    archives: str | None = None
+    executable: str | None = None
+    requirements: str | None = None
+
+    def settings(self) -> dict[str, tuple[str, str | None]]:
+        """By key of an option: its name on the command line, and the value.
+
+        Raises:
+            typer.BadParameter: a file is not there.
+        """
+        return {
+            "python.files": ("-pyfs", _absolute("-pyfs", self.files)),
+            "python.archives": ("-pyarch", _absolute("-pyarch", self.archives)),
+            "python.executable": ("-pyexec", self.executable),
+            "python.requirements": ("-pyreq", _absolute("-pyreq", self.requirements)),
+        }
+
+
+@contextmanager
+def importable(files: str | None) -> Iterator[None]:
+    """In this block, the program itself can import what is in ``files``, too."""
     before = sys.path[:]
     with ExitStack() as stack:
-        for file in reversed(files):
+        for file in reversed(files.split(",") if files else ()):
             path = Path(file).absolute()
-            if not path.exists():
-                raise typer.BadParameter(
-                    f"-pyfs: {file!r} does not exist; expected .py files, folders of modules or zips, with "
-                    f"commas between them"
-                )
             place = path.parent if path.suffix == ".py" else path
             sys.path.insert(0, str(place))
             stack.enter_context(on_python_path(place))
@@ -69,6 +83,20 @@ def found_files(files: Sequence[str]) -> Iterator[None]:
             yield
         finally:
             sys.path[:] = before
+
+
+def _absolute(option: str, paths: str | None) -> str | None:
+    """The paths, each with what stands behind its ``#``."""
+    if paths is None:
+        return None
+    found = []
+    for each in paths.split(","):
+        parts = each.split("#", 1)
+        path = Path(parts[0]).absolute()
+        if not path.exists():
+            raise typer.BadParameter(f"{option}: {parts[0]!r} does not exist")
+        found.append("#".join([str(path), *parts[1:]]))
+    return ",".join(found)
 
 
 def _existing(name: str) -> Path:

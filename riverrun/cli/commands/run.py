@@ -21,12 +21,15 @@ from riverrun.cli.arguments import (
     Parallelism,
     ProgramWords,
     PyFlink,
+    PythonArchives,
+    PythonExecutable,
     PythonFile,
     PythonFiles,
     PythonModule,
+    PythonRequirements,
     Resume,
 )
-from riverrun.cli.program_call import ProgramCall, found_files
+from riverrun.cli.program_call import Needs, ProgramCall, importable
 from riverrun.cli.program_settings import command_line, effective_settings, handed_to_programs
 from riverrun.cli.pyflink_names import pyflink_names
 from riverrun.cli.session_arguments import Address, AsJson
@@ -45,6 +48,9 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     python_file: PythonFile = None,
     module: PythonModule = None,
     python_files: PythonFiles = None,
+    archives: PythonArchives = None,
+    executable: PythonExecutable = None,
+    requirements: PythonRequirements = None,
     pyflink: PyFlink = False,
     address: Address = None,
     detached: Attach = False,
@@ -75,6 +81,7 @@ def run(  # noqa: PLR0913  (one parameter for each option)
         options.JOB_ID.key: ("--job-id", job_id),
         options.RESUME.key: ("--resume", "true" if resume else None),
         cluster_options.ATTACHED.key: ("--detached", "false" if detached else None),
+        **Needs(python_files, archives, executable, requirements).settings(),
     }
     named = {key: (name, value) for key, (name, value) in start.items() if value is not None}
     if address is not None and master is not None:
@@ -92,7 +99,7 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     with ExitStack() as stack:
         if pyflink:
             stack.enter_context(pyflink_names())
-        stack.enter_context(found_files(python_files.split(",") if python_files else ()))
+        stack.enter_context(importable(python_files))
         stack.enter_context(handed_to_programs(given, config_file))
         stack.enter_context(_told(is_there=place is not None, as_json=as_json))
         raise typer.Exit(program.run())
