@@ -86,7 +86,8 @@ def _keyed(
             f"operator {operator.name!r} (uid {operator.uid!r}): has max parallelism "
             f"{vertex.max_parallelism}, its keyed state was saved with {saved.max_parallelism}, and key "
             f"groups cannot be counted anew; set its max parallelism to {saved.max_parallelism} with "
-            f"set_max_parallelism({saved.max_parallelism})"
+            f"set_max_parallelism({saved.max_parallelism}), or write the savepoint anew with "
+            f"SavepointWriter.change_max_parallelism"
         )
     first, last = group_range(index, vertex.parallelism, vertex.max_parallelism)
     return tuple(each for each in keyed if each.first_group <= last and first <= each.last_group)
