@@ -11,16 +11,22 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from riverrun.cluster.dispatcher.gateway import Dispatcher, UnknownJob
-from riverrun.cluster.job_report import JobReport, SubtaskReport, VertexReport
+from riverrun.cluster.job_report import NOT_YET, JobReport, SubtaskReport, VertexReport
 from riverrun.cluster.resources.task_managers import TaskManager
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
 from riverrun.metrics.scope import MetricScope, ScopeKind
-from riverrun.rest.handlers.metrics import job_metrics
-from riverrun.rest.handlers.task_managers import metrics_of
+from riverrun.rest.rendering import duration
 
 _KB: Final = 1 if sys.platform == "darwin" else 1024
 """What the kernel counts memory in."""
+_TIMES: Final = {
+    "RUNNING": "runningTime",
+    "RESTARTING": "restartingTime",
+    "CANCELLING": "cancellingTime",
+    "FAILING": "failingTime",
+}
+"""Job status -> the metric that says for how long the job is in it."""
 
 
 def cluster_scopes(dispatcher: Dispatcher) -> list[MetricScope]:
@@ -34,7 +40,11 @@ def cluster_scopes(dispatcher: Dispatcher) -> list[MetricScope]:
         )
     ]
     scopes += [
-        MetricScope(ScopeKind.TASK_MANAGER, {"host": each.host, "tm_id": each.id}, metrics_of(each))
+        MetricScope(
+            ScopeKind.TASK_MANAGER,
+            {"host": each.host, "tm_id": each.id},
+            task_manager_metrics(each),
+        )
         for each in managers
     ]
     for job in running:
@@ -66,6 +76,57 @@ def job_manager_metrics(managers: Sequence[TaskManager], running: int) -> dict[s
         "Status.Process.CPU.Time": time.process_time() * 1e9,
         "Status.Process.Memory.MaxResident": float(usage.ru_maxrss * _KB),
     }
+
+
+def task_manager_metrics(manager: TaskManager) -> dict[str, float]:
+    """The metrics of an executor, by Flink's names where they mean the same."""
+    return {
+        "Status.JVM.Memory.Heap.Max": float(manager.memory_max),
+        "Status.JVM.Memory.Heap.Used": float(manager.memory_used),
+        "taskSlotsTotal": float(manager.slots),
+        "taskSlotsAvailable": float(manager.slots_free),
+    }
+
+
+def job_metrics(job: JobReport) -> dict[str, float]:
+    """The metrics of a job as a whole."""
+    running = job.timestamps.get("RUNNING", 0)
+    up = 0 if not running else duration(running, job.end, job.made)
+    restarts = max((s.current.attempt for v in job.vertices for s in v.subtasks), default=0)
+    values: dict[str, float] = {
+        "uptime": float(up),
+        "numRestarts": float(restarts),
+        "fullRestarts": float(restarts),
+        "numRescales": float(sum(each.ended != NOT_YET for each in job.rescales)),
+    }
+    values |= {
+        name: float(duration(job.timestamps[status], job.end, job.made)) if is_now else 0.0
+        for status, name in _TIMES.items()
+        for is_now in (job.status == status and job.timestamps.get(status, 0) > 0,)
+    }
+    found = job.checkpoints
+    if found is not None:
+        latest, restored = found.latest.completed, found.latest.restored
+        values |= {
+            "totalNumberOfCheckpoints": float(found.counts.total),
+            "numberOfInProgressCheckpoints": float(found.counts.in_progress),
+            "numberOfCompletedCheckpoints": float(found.counts.completed),
+            "numberOfFailedCheckpoints": float(found.counts.failed),
+            "lastCheckpointSize": float(latest.totals.checkpointed_size if latest else NOT_YET),
+            "lastCheckpointFullSize": float(latest.totals.state_size if latest else NOT_YET),
+            "lastCheckpointDuration": float(
+                latest.totals.end_to_end_duration if latest else NOT_YET
+            ),
+            "lastCheckpointMetadataSize": float(latest.metadata_size if latest else NOT_YET),
+            "lastCheckpointCompletedTimestamp": float(
+                latest.totals.latest_ack_timestamp if latest else NOT_YET
+            ),
+            "lastCompletedCheckpointId": float(latest.id if latest else NOT_YET),
+            "lastCheckpointRestoreTimestamp": float(
+                restored.restore_timestamp if restored else NOT_YET
+            ),
+        }
+    return values
 
 
 def job_scopes(job: JobReport, host: str) -> Iterator[MetricScope]:

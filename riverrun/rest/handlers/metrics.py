@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Final
 
 import msgspec
 
-from riverrun.cluster.job_report import NOT_YET, JobReport, SubtaskReport
+from riverrun.cluster.job_report import SubtaskReport
 from riverrun.core.ids import JobId
 from riverrun.rest.bodies.metrics import AggregatedMetrics, Metric, Metrics
 from riverrun.rest.context import RestContext
+from riverrun.rest.metric_scopes import job_metrics
 from riverrun.rest.metric_values import aggregated, names_in, number, picked
 from riverrun.rest.problems import bad_request
-from riverrun.rest.rendering import duration
 from riverrun.rest.routing import Call, Nothing, OfJob, OfSubtask, OfVertex, Route
 from riverrun.rest.vertex_rendering import subtask_of, vertex_of
 
 _WATERMARK: Final = "currentInputWatermark"
-_TIMES: Final = {
-    "RUNNING": "runningTime",
-    "RESTARTING": "restartingTime",
-    "CANCELLING": "cancellingTime",
-    "FAILING": "failingTime",
-}
-"""Job status -> the metric that says for how long the job is in it."""
 _SPAN: Final = "[0-9]{1,9}(-[0-9]{1,9})?"
 _RANGE: Final = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _JOB_ID: Final = re.compile(r"[0-9a-f]{32}")
@@ -122,47 +115,6 @@ def subtask_metrics(subtask: SubtaskReport) -> dict[str, float]:
         for operator, values in subtask.operator_metrics.items()
         for name, value in values.items()
     }
-
-
-def job_metrics(job: JobReport) -> Mapping[str, float]:
-    """The metrics of a job as a whole."""
-    running = job.timestamps.get("RUNNING", 0)
-    up = 0 if not running else duration(running, job.end, job.made)
-    restarts = max((s.current.attempt for v in job.vertices for s in v.subtasks), default=0)
-    values: dict[str, float] = {
-        "uptime": float(up),
-        "numRestarts": float(restarts),
-        "fullRestarts": float(restarts),
-        "numRescales": float(sum(each.ended != NOT_YET for each in job.rescales)),
-    }
-    values |= {
-        name: float(duration(job.timestamps[status], job.end, job.made)) if is_now else 0.0
-        for status, name in _TIMES.items()
-        for is_now in (job.status == status and job.timestamps.get(status, 0) > 0,)
-    }
-    found = job.checkpoints
-    if found is not None:
-        latest, restored = found.latest.completed, found.latest.restored
-        values |= {
-            "totalNumberOfCheckpoints": float(found.counts.total),
-            "numberOfInProgressCheckpoints": float(found.counts.in_progress),
-            "numberOfCompletedCheckpoints": float(found.counts.completed),
-            "numberOfFailedCheckpoints": float(found.counts.failed),
-            "lastCheckpointSize": float(latest.totals.checkpointed_size if latest else NOT_YET),
-            "lastCheckpointFullSize": float(latest.totals.state_size if latest else NOT_YET),
-            "lastCheckpointDuration": float(
-                latest.totals.end_to_end_duration if latest else NOT_YET
-            ),
-            "lastCheckpointMetadataSize": float(latest.metadata_size if latest else NOT_YET),
-            "lastCheckpointCompletedTimestamp": float(
-                latest.totals.latest_ack_timestamp if latest else NOT_YET
-            ),
-            "lastCompletedCheckpointId": float(latest.id if latest else NOT_YET),
-            "lastCheckpointRestoreTimestamp": float(
-                restored.restore_timestamp if restored else NOT_YET
-            ),
-        }
-    return values
 
 
 def _indices(ranges: str, end: int) -> Iterator[int]:

@@ -22,6 +22,7 @@ from riverrun.rest.bodies.task_managers import (
 )
 from riverrun.rest.context import RestContext
 from riverrun.rest.handlers.metrics import Aggregation, Wanted
+from riverrun.rest.metric_scopes import task_manager_metrics
 from riverrun.rest.metric_values import aggregated, names_in, picked
 from riverrun.rest.problems import not_found
 from riverrun.rest.resource_ids import resource_id
@@ -60,7 +61,7 @@ def detail(rest: RestContext, call: Call[OfTaskManager, Nothing, None]) -> TaskM
 def metrics(rest: RestContext, call: Call[OfTaskManager, Wanted, None]) -> Metrics:
     """Metrics of an executor."""
     manager = manager_of(rest, call.path)
-    return Metrics(picked(metrics_of(manager), names_in(call.query.get)))
+    return Metrics(picked(task_manager_metrics(manager), names_in(call.query.get)))
 
 
 def over_task_managers(
@@ -69,21 +70,11 @@ def over_task_managers(
     """Metrics summed up over executors."""
     wanted = names_in(call.query.taskmanagers)
     scopes = [
-        metrics_of(each)
+        task_manager_metrics(each)
         for each in rest.dispatcher.task_managers()
         if not wanted or each.id in wanted or resource_id(each.id) in wanted
     ]
     return AggregatedMetrics(aggregated(scopes, names_in(call.query.get), names_in(call.query.agg)))
-
-
-def metrics_of(manager: TaskManager) -> dict[str, float]:
-    """The metrics of an executor, by Flink's names where they mean the same."""
-    return {
-        "Status.JVM.Memory.Heap.Max": float(manager.memory_max),
-        "Status.JVM.Memory.Heap.Used": float(manager.memory_used),
-        "taskSlotsTotal": float(manager.slots),
-        "taskSlotsAvailable": float(manager.slots_free),
-    }
 
 
 def manager_of(rest: RestContext, path: OfTaskManager) -> TaskManager:
