@@ -151,6 +151,10 @@ class JobManager:
         ).start()
         return submission.job
 
+    def suspend(self) -> None:
+        """Stop all jobs, so that another JobManager goes on with them; returns when they have stopped."""
+        self._executor.suspend()
+
     def close(self) -> None:
         """Cancel what runs, stop to answer, release Spark if it is ours."""
         server, self._server = self._server, None

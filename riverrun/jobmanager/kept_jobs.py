@@ -14,7 +14,7 @@ from riverrun.cluster.ha.submissions import request_of, stored_job
 from riverrun.cluster.job_report import JobReport
 from riverrun.cluster.submission.artifacts import ArtifactStore
 from riverrun.cluster.submission.wire import SubmitRequest
-from riverrun.core.errors import RiverrunError
+from riverrun.core.errors import ExternalError, RiverrunError
 from riverrun.core.lifecycle import JobStatus
 from riverrun.storage.storage import StorageError
 
@@ -36,9 +36,15 @@ class KeptJobs:
         self._store = store
         self._artifacts = artifacts
         self._now = now
+        self._handed_over = False
 
     def keep(self, request: SubmitRequest) -> None:
         """Keep a job that is about to run; raises what makes it impossible."""
+        if self._handed_over:
+            raise ExternalError(
+                f"job {request.name!r}: this JobManager hands its jobs over to another one and takes no "
+                f"more; submit it to that one"
+            )
         job = stored_job(request, self._now())
         paths = {
             each.sha256: self._artifacts.path(each.sha256, each.name) for each in job.artifacts
@@ -47,7 +53,12 @@ class KeptJobs:
 
     def ended(self, report: JobReport) -> None:
         """Nobody needs to run the job again."""
-        self._forget(report.id, JobStatus[report.status])
+        if not self._handed_over:
+            self._forget(report.id, JobStatus[report.status])
+
+    def hand_over(self) -> None:
+        """Leave all jobs to the next leader, whatever becomes of them here."""
+        self._handed_over = True
 
     def recover(self, found: Recovered, submit: Callable[[SubmitRequest], object]) -> int:
         """Submit all jobs that the leader before has left; how many could be.

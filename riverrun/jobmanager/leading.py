@@ -132,16 +132,18 @@ class LedJobManager:
         return url
 
     def close(self) -> None:
-        """Hand everything over and end the process; or, if the cluster was given up, end its jobs."""
+        """Hand everything over; or, if the cluster was given up, end its jobs."""
         self._role.ending = True
         if self._given_up:
             self._manager.close()
             self._kept.forget_all()
             self._election.close()
             return
+        self._kept.hand_over()
+        self._manager.suspend()
+        # From here on another one may lead: nothing of the jobs runs here any more.
         self._election.close()
-        # To close the JobManager would cancel its jobs, and those who go on with them need their checkpoints.
-        self._role.leave(0)
+        self._manager.close()
 
 
 def _lead(

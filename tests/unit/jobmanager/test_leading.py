@@ -20,7 +20,7 @@ from riverrun.cluster.ha.submissions import request_of, stored_job
 from riverrun.cluster.job_report import JobReport
 from riverrun.cluster.submission.artifacts import ArtifactStore
 from riverrun.cluster.submission.wire import SentCode, SentFile, SubmitRequest
-from riverrun.core.errors import ConfigError, ProgramError
+from riverrun.core.errors import ConfigError, ExternalError, ProgramError
 from riverrun.core.lifecycle import JobStatus
 from riverrun.jobmanager.kept_jobs import KeptJobs
 from riverrun.jobmanager.leading import DEPOSED, LeaderRole, LedJobManager, StandbyEnded
@@ -74,7 +74,7 @@ class Manager:
         self.submissions = Submissions(folder)
         self.dispatcher = self
         self.url = "http://here:1"
-        self.closed = False
+        self.story: list[str] = []
         self.ends: list[Callable[[JobReport], None]] = []
         self.shut_down: Callable[[], None] = lambda: None
 
@@ -85,8 +85,11 @@ class Manager:
         self.shut_down = shut_down
         return self.url
 
+    def suspend(self) -> None:
+        self.story.append("suspended")
+
     def close(self) -> None:
-        self.closed = True
+        self.story.append("closed")
 
 
 @pytest.fixture
@@ -211,8 +214,12 @@ def test_it_leads_and_hands_over(
     assert leading.serve() == manager.url == leading.url
     leading.close()
 
-    assert (left, manager.closed) == ([0], False)
+    assert (left, manager.story) == ([], ["suspended", "closed"])
     assert ha.find_leader() is None
+    # What becomes of the job here is of no interest any more.
+    manager.ends[0](report("FAILED"))
+    with pytest.raises(ExternalError, match="hands its jobs over"):
+        manager.submissions.submit(request("cd" * 16))
     second = Manager(tmp_path / "two")
     following = led(config, second, left)
     assert [each.job for each in second.submissions.submitted] == [JOB]
@@ -236,7 +243,7 @@ def test_a_cluster_that_is_given_up_leaves_no_job_behind(
     leading.close()
 
     assert asked.is_set()
-    assert (left, manager.closed) == ([], True)
+    assert (left, manager.story) == ([], ["closed"])
     found = ha.job_store.take_over(99)
     assert found.jobs == ()
     assert found.ended[0].status is JobStatus.CANCELED
