@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from riverrun.client.connection import JobManagerGone, RequestRefused
 from riverrun.client.job_manager import JobManagerClient
-from riverrun.core.errors import Failure
+from riverrun.cluster.submission.client_values import ValueRun
+from riverrun.core.errors import Failure, RiverrunError
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import Attempt, JobId, Millis
 from riverrun.core.lifecycle import JobStatus
@@ -159,15 +160,23 @@ class RemoteJob:
                     time.sleep(_LOOK_S)
                     continue
                 for run in runs:
-                    self._handlers[run.operator](run.subtask, pickle.loads(run.payload))
+                    if not self._handed_over(run):
+                        self._client.cancel(self._job)
+                        return
                     after = run.number
-        except (JobManagerGone, RequestRefused) as e:
+        except RiverrunError as e:
             log.warning("values of the job do not come any more job=%s reason=%s", self._job, e)
+        finally:
+            self._client.connection.close()  # this thread's own
+            self._values_over.set()
+
+    def _handed_over(self, run: ValueRun) -> bool:
+        try:
+            self._handlers[run.operator](run.subtask, pickle.loads(run.payload))
         except Exception as e:  # noqa: BLE001  (the program's own handler: its failure is the job's)
             self._handler_failure = failure_of(e)
-            self._client.cancel(self._job)
-        finally:
-            self._values_over.set()
+            return False
+        return True
 
 
 def _record(entry: ExceptionEntry) -> FailureRecord:
