@@ -162,7 +162,8 @@ def test_another_max_parallelism(versions: Versions, savepoint: str) -> None:
 
     assert refused(versions, wider, savepoint) == (
         "operator 'count' (uid 'count'): has max parallelism 256, its keyed state was saved with 128, and "
-        "key groups cannot be counted anew; set its max parallelism to 128 with set_max_parallelism(128)"
+        "key groups cannot be counted anew; set its max parallelism to 128 with set_max_parallelism(128), "
+        "or write the savepoint anew with SavepointWriter.change_max_parallelism"
     )
 
 

@@ -263,7 +263,8 @@ def test_a_changed_max_parallelism_is_refused_with_both_numbers(make_graph: Make
     assert str(refused.value) == (
         "operator 'A' (uid 'uid-a'): has max parallelism 256, its keyed state was saved with 128, and "
         "key groups cannot be counted anew; set its max parallelism to 128 with "
-        "set_max_parallelism(128)"
+        "set_max_parallelism(128), or write the savepoint anew with "
+        "SavepointWriter.change_max_parallelism"
     )
 
 
