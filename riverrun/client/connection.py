@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import ssl
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
@@ -93,19 +93,28 @@ class Endpoint:
 class Connection:
     """Sends requests; each thread has a connection of its own, which is kept open."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(
+        self, endpoint: Endpoint, find_leader: Callable[[], Endpoint | None] = lambda: None
+    ) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            endpoint: whom to ask.
+            find_leader: gives whom to ask when ``endpoint`` does not answer, if there is another.
+        """
         self.endpoint = endpoint
+        self._find_leader = find_leader
         self._own = threading.local()
         self._tls = _tls(endpoint) if endpoint.tls else None
 
     def get(self, path: str, answer: type[T], **query: Any) -> T:
         """GET, and the answer's body as ``answer``."""
-        return _decoded(path, self.send("GET", _with(path, query)), answer)
+        return decoded(path, self.send("GET", _with(path, query)), answer)
 
     def call(self, method: str, path: str, answer: type[T], body: Any = None, **query: Any) -> T:
         """Any other method, with a JSON body."""
         sent = None if body is None else msgspec.json.encode(body)
-        return _decoded(path, self.send(method, _with(path, query), sent), answer)
+        return decoded(path, self.send(method, _with(path, query), sent), answer)
 
     def send(
         self,
@@ -128,6 +137,8 @@ class Connection:
                 return self._once(method, path, body, dict(headers or {}), timeout)
             except (OSError, http.client.HTTPException) as e:
                 was_kept = self._drop()
+                if self._ask_another():
+                    continue
                 # A connection that was kept open may have been closed since the last request.
                 if tries == 0 and not (was_kept and isinstance(e, http.client.RemoteDisconnected)):
                     raise JobManagerGone(
@@ -139,6 +150,15 @@ class Connection:
     def close(self) -> None:
         """Close this thread's connection."""
         self._drop()
+
+    def _ask_another(self) -> bool:
+        """Turn to the JobManager that leads now, if it is another one."""
+        leader = self._find_leader()
+        if leader is None or leader == self.endpoint:
+            return False
+        self.endpoint = leader
+        self._tls = _tls(leader) if leader.tls else None
+        return True
 
     def _once(
         self,
@@ -161,8 +181,11 @@ class Connection:
 
     def _connection(self, timeout: float) -> http.client.HTTPConnection:
         kept: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        host, port = self.endpoint.host, self.endpoint.port
+        if kept is not None and (kept.host, kept.port) != (host, port):
+            self._drop()
+            kept = None
         if kept is None:
-            host, port = self.endpoint.host, self.endpoint.port
             if self._tls is not None:
                 kept = http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls)
             else:
@@ -192,7 +215,8 @@ def _with(path: str, query: Mapping[str, Any]) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def _decoded(path: str, data: bytes, answer: type[T]) -> T:
+def decoded(path: str, data: bytes, answer: type[T]) -> T:
+    """The answer to a request; ExternalError when it is something else."""
     try:
         return msgspec.json.decode(data, type=answer)
     except msgspec.MsgspecError as e:

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from riverrun.client.connection import Connection, Endpoint, RequestRefused, segment
+from riverrun.client.connection import Connection, Endpoint, RequestRefused, decoded, segment
+from riverrun.cluster.ha.high_availability import high_availability
 from riverrun.cluster.submission.client_values import ValueRun
 from riverrun.cluster.submission.packing import sha256_of
 from riverrun.cluster.submission.wire import SentFile, SubmitRequest, encode_request
@@ -45,13 +46,24 @@ _VALUES: Final = msgspec.msgpack.Decoder(tuple[bool, list[ValueRun]])
 class JobManagerClient:
     """Its operations; each raises RequestRefused or JobManagerGone. Safe for any thread."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.connection = Connection(endpoint)
+    def __init__(
+        self, endpoint: Endpoint, find_leader: Callable[[], Endpoint | None] = lambda: None
+    ) -> None:
+        self.connection = Connection(endpoint, find_leader)
 
     @staticmethod
     def at(address: str, config: Mapping[str, str]) -> JobManagerClient:
-        """The JobManager at ``address``."""
-        return JobManagerClient(Endpoint.of(address, config))
+        """The JobManager at ``address``; the one that leads in its place, if ``config`` says who knows."""
+        ha = high_availability(config)
+
+        def find_leader() -> Endpoint | None:
+            try:
+                leader = None if ha is None else ha.find_leader()
+            except ExternalError:
+                return None
+            return None if leader is None else Endpoint.of(leader.address, config)
+
+        return JobManagerClient(Endpoint.of(address, config), find_leader)
 
     @property
     def url(self) -> str:
@@ -132,7 +144,7 @@ class JobManagerClient:
     def submit(self, request: SubmitRequest) -> JobId:
         """Run a job; the files it names must be there."""
         data = self.connection.send("POST", "/jobs", encode_request(request))
-        return JobId(msgspec.json.decode(data, type=Submitted).jobid)
+        return JobId(decoded("/jobs", data, Submitted).jobid)
 
     def send_file(self, path: Path, name: str) -> SentFile:
         """Bring a file to the JobManager, unless it has it."""
@@ -151,7 +163,13 @@ class JobManagerClient:
         """Whether these are the last values for the client, and the next of them."""
         path = f"/jobs/{job}/client-values?after={after}&wait={wait_s}"
         data = self.connection.send("GET", path, timeout=wait_s + 30.0)
-        return _VALUES.decode(data)
+        try:
+            return _VALUES.decode(data)
+        except msgspec.MsgspecError as e:
+            raise ExternalError(
+                f"JobManager {self.url}: sent values that are not understood ({e}); use the same "
+                f"version of riverrun"
+            ) from e
 
     def _savepoint(self, job: JobId, path: str, wish: SavepointRequest | StopRequest) -> Poll[str]:
         begun = self.connection.call("POST", path, TriggerResponse, wish)

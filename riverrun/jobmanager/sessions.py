@@ -75,17 +75,11 @@ class SessionSubmissions:
         check_config(request.config)
         _check_python(request)
         submission = self._submission(request)
-        self._keep_values(job, request, is_new=True)
+        values = self._keep_values(job, request)
         self._persist(job, request)
         log.info("job accepted job=%s name=%r attached=%s", job, request.name, request.attached)
-        return self._begin(submission, request)
-
-    def resume(self, request: SubmitRequest) -> JobId:
-        """Go on with a job that another JobManager, or this one, had accepted before."""
-        submission = self._submission(request)
-        self._keep_values(JobId(request.job), request, is_new=False)
-        log.info("job goes on job=%s name=%r", request.job, request.name)
-        return self._begin(submission, request)
+        handlers = {name: RawHandler(values.put) for name in request.client_operators}
+        return self._run(replace(submission, client_handlers=handlers), values.end)
 
     def values(self, job: JobId) -> ClientValues:
         with self._lock:
@@ -101,11 +95,6 @@ class SessionSubmissions:
             values = list(self._values.values())
         while any(each.is_awaited for each in values) and time.monotonic() < end:
             time.sleep(_LOOK_S)
-
-    def _begin(self, submission: JobSubmission, request: SubmitRequest) -> JobId:
-        values = self.values(submission.job)
-        handlers = {name: RawHandler(values.put) for name in request.client_operators}
-        return self._run(replace(submission, client_handlers=handlers), values.end)
 
     def _submission(self, request: SubmitRequest) -> JobSubmission:
         return JobSubmission(
@@ -129,24 +118,24 @@ class SessionSubmissions:
                 self._values.pop(job, None)
             raise
 
-    def _keep_values(self, job: JobId, request: SubmitRequest, *, is_new: bool) -> None:
+    def _keep_values(self, job: JobId, request: SubmitRequest) -> ClientValues:
         output = JobOutput(job, self._outputs, request.print_operators)
         values = ClientValues(
             options.COLLECT_WINDOW_BYTES.get(request.config),
             cluster_options.CLIENT_PATIENCE.get(self._config).to_millis(),
             output.write,
             attached=request.attached,
-            # Higher than what the JobManager before has numbered, and the client has seen.
-            first=1 if is_new else time.time_ns() // 1_000_000 * _RUNS_PER_MS,
+            # Higher than what a JobManager before has numbered, and the client has seen.
+            first=time.time_ns() // 1_000_000 * _RUNS_PER_MS if request.resume else 1,
         )
         with self._lock:
-            if is_new and (job in self._values or self._is_known(job)):
+            if job in self._values or self._is_known(job):
                 raise JobIsKnown(f"job {str(job)!r}: is here already; give the new one another id")
-            self._values.pop(job, None)
             self._values[job] = values
             ended = [each for each, kept in self._values.items() if kept.has_ended]
             for each in ended[: max(0, len(self._values) - _REMEMBERED)]:
                 del self._values[each]
+        return values
 
     def _code(self, request: SubmitRequest) -> ProgramCode:
         sent = request.code

@@ -10,7 +10,6 @@ from riverrun.cluster.submission.wire import SubmitRequest, decode_request, enco
 
 def stored_job(request: SubmitRequest, now: int) -> StoredJob:
     """What is kept of ``request``, which came at ``now``."""
-    sent = {file.sha256: file for file in (*request.code.files, *request.code.archives)}
     return StoredJob(
         job_id=request.job,
         name=request.name,
@@ -18,7 +17,10 @@ def stored_job(request: SubmitRequest, now: int) -> StoredJob:
         config=request.config,
         restore_from=request.restore_from,
         allow_non_restored=request.allow_non_restored,
-        artifacts=tuple(Artifact(name=file.name, sha256=file.sha256) for file in sent.values()),
+        artifacts=tuple(
+            Artifact(name=file.name, sha256=file.sha256)
+            for file in request.code.sent_files().values()
+        ),
         details=encode_request(msgspec.structs.replace(request, graph=b"", config={})),
         submitted=now,
     )

@@ -35,6 +35,10 @@ class SentCode(msgspec.Struct, frozen=True, kw_only=True):
     """Names of those ``data`` that can be executed."""
     python: str | None = None
 
+    def sent_files(self) -> dict[str, SentFile]:
+        """All files by their digests."""
+        return {file.sha256: file for file in (*self.files, *self.archives, *self.data)}
+
 
 class SubmitRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A job to run."""

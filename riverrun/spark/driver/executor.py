@@ -130,7 +130,7 @@ class SparkExecutor:
             config, one_machine=self._handle.jvm.is_local()
         ):
             self._code_folder = tempfile.mkdtemp(prefix="riverrun-code-")
-            self._handle.jvm.delete_at_exit(self._code_folder)
+            self._handle.jvm.delete_at_exit(Path(self._code_folder))
         if self._code_folder is None:
             return None
         return program_code(config, Path(self._code_folder))

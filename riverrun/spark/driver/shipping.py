@@ -115,7 +115,7 @@ def _root(context: SparkContext) -> str:
     """Where executors keep the files that they fetched."""
     master = context.master
     if master.startswith("local") and not master.startswith("local-cluster"):
-        return SparkFiles.getRootDirectory()
+        return str(SparkFiles.getRootDirectory())
     return "."  # the working directory of each executor, which starts its workers in it
 
 

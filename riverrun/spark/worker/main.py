@@ -272,7 +272,7 @@ def _files_root() -> str:
     """Where the executor keeps the files that Spark brought."""
     from pyspark import SparkFiles  # noqa: PLC0415  (only inside a Spark worker)
 
-    return SparkFiles.getRootDirectory()
+    return str(SparkFiles.getRootDirectory())
 
 
 def _extend_search_path(search_path: Iterable[str]) -> None:
