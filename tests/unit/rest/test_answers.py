@@ -70,12 +70,19 @@ def full_report(dispatcher: RecordedDispatcher) -> None:
     dispatcher.reports[JOB] = report
 
 
+# A task answers these, or there are log files: test_diagnosis has them.
+ELSEWHERE = {
+    "/jobmanager/logs",
+    "/taskmanagers/{taskmanagerid}/logs",
+    "/taskmanagers/{taskmanagerid}/thread-dump",
+}
 READS = [
     route.path
     for route in OFFERED
     if route.method == "GET"
     and "{triggerid}" not in route.path
     and route.path in contract()["paths"]
+    and route.path not in ELSEWHERE
 ]
 
 
