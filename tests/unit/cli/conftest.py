@@ -153,7 +153,9 @@ def make_cluster() -> Iterator[MakeCluster]:
         context = RestContext(
             dispatcher, submissions=submissions, shut_down=lambda: ended.append("asked")
         )
-        server = RestServer(rest_app(context, (*routes, *ROUTES)))
+        own = {(route.method, route.path) for route in routes}
+        others = [route for route in ROUTES if (route.method, route.path) not in own]
+        server = RestServer(rest_app(context, (*routes, *others)))
         server.start()
         made.append(Cluster(dispatcher, server, ended))
         return made[-1]

@@ -88,7 +88,7 @@ class TestStop:
     def test_one_that_does_not_end_is_named_with_its_log(
         self, make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(detached_cluster.os, "kill", lambda *_: None)
+        monkeypatch.setattr(os, "kill", lambda *_: None)
         here = LocalCluster.of_this_process("http://h:1", master="local", started=1, log="/l.log")
 
         with pytest.raises(ExternalError, match=f"process {os.getpid()} still lives .* /l.log"):
