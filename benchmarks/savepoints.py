@@ -184,8 +184,9 @@ def main() -> int:
                     one = measured(backend, shape, keys, Path(folder))
                 found.setdefault((backend, shape), []).append(one)
                 console.print(
-                    f"  round {turn + 1}, {backend}, {shape}: savepoint {one.savepoint_s:.2f} s, "
-                    f"restore {one.flows_s:.2f} s",
+                    f"  round {turn + 1}, {backend}, {shape}: savepoint {one.savepoint_s:.2f} s (CPU "
+                    f"{one.savepoint_cpu_s:.1f}, pause {one.pause_ms:.0f} ms, + {one.grew_mb:.0f} MB), "
+                    f"restore {one.flows_s:.2f} s (CPU {one.restore_cpu_s:.1f})",
                     highlight=False,
                 )
     console.print(_table(found, keys))
