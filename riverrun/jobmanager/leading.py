@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from riverrun.cluster.ha.high_availability import HighAvailability, high_availability
 from riverrun.cluster.ha.service import LeaderElection
+from riverrun.core import options
 from riverrun.core.clock import SystemClock
 from riverrun.core.errors import ConfigError, ExternalError, InternalError
 from riverrun.jobmanager.job_manager import JobManager
@@ -98,16 +99,22 @@ class LedJobManager:
                 "option 'high-availability.type': is 'none'; expected another type for a JobManager of "
                 "a session that others stand in for"
             )
+        # On a cluster an application holds executors, which the leader needs; on one machine it only waits.
+        waiting = make(config, session=True) if _on_one_machine(config) else None
         role = LeaderRole(leave)
         election = ha.elect(role)
         election.start()
         try:
             epoch = _await_election(role)
-            return _lead(ha, election, role, epoch, lambda: make(config, session=True))
+            waiting = waiting or make(config, session=True)
+            kept = _take_up(ha, epoch, waiting)
         except BaseException:
             role.ending = True
+            if waiting is not None:
+                waiting.close()
             election.close()
             raise
+        return LedJobManager(waiting, election, role, kept)
 
     @property
     def manager(self) -> JobManager:
@@ -146,29 +153,24 @@ class LedJobManager:
         self._manager.close()
 
 
-def _lead(
-    ha: HighAvailability,
-    election: LeaderElection,
-    role: LeaderRole,
-    epoch: int,
-    make: Callable[[], JobManager],
-) -> LedJobManager:
-    manager = make()
+def _take_up(ha: HighAvailability, epoch: int, manager: JobManager) -> KeptJobs:
+    """Run the jobs that the leader before has left, and keep those that come."""
     submissions = manager.submissions
     if submissions is None:
         raise InternalError("JobManager: expected one that takes jobs of other processes")
-    try:
-        found = ha.job_store.take_over(epoch)
-        kept = KeptJobs(ha.job_store, submissions.artifacts, SystemClock().now)
-        manager.dispatcher.tell_ends(kept.ended)
-        # Those that are taken up are kept already.
-        count = kept.recover(found, submissions.submit)
-        submissions.keep = kept.keep
-    except BaseException:
-        manager.close()
-        raise
+    found = ha.job_store.take_over(epoch)
+    kept = KeptJobs(ha.job_store, submissions.artifacts, SystemClock().now)
+    manager.dispatcher.load_history()
+    manager.dispatcher.tell_ends(kept.ended)
+    # Those that are taken up are kept already.
+    count = kept.recover(found, submissions.submit)
+    submissions.keep = kept.keep
     log.info("leading epoch=%d jobs=%d damaged=%d", epoch, count, len(found.damaged))
-    return LedJobManager(manager, election, role, kept)
+    return kept
+
+
+def _on_one_machine(config: Mapping[str, str]) -> bool:
+    return options.MASTER.get(config).startswith("local")
 
 
 def _await_election(role: LeaderRole) -> int:

@@ -37,7 +37,7 @@ import json, logging, sys
 from riverrun.jobmanager.leading import LedJobManager
 from riverrun.jobmanager.process import run_job_manager
 
-logging.basicConfig(level=logging.INFO)
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
 config = json.loads(sys.argv[1])
 run_job_manager(config, lambda cluster: print(cluster.url, flush=True), create=LedJobManager.create)
 """
@@ -51,7 +51,7 @@ class JobManagerProcess:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _JOB_MANAGER, json.dumps(dict(config))],
                 cwd=folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -124,7 +124,7 @@ class Cluster:
         wait_until(
             lambda: max(self.checkpoints(), default=0) > before,
             what="a checkpoint",
-            timeout_s=60,
+            timeout_s=180,
         )
         return max(self.checkpoints())
 
@@ -180,5 +180,8 @@ def test_a_standby_goes_on_with_the_jobs_and_totals_are_exact(
     url = standby.url()
     assert cluster.leader() == url
     open_gate(cluster.folder)
-    wait_until(lambda: status(url, job) == "FINISHED", what="the job's end", timeout_s=60)
+    wait_until(lambda: status(url, job) == "FINISHED", what="the job's end", timeout_s=180)
     assert problems(_SHAPE, committed(cluster.folder / "out")) == []
+    standby.process.send_signal(signal.SIGTERM)
+    assert standby.process.wait(120) == 0
+    assert cluster.leader() is None

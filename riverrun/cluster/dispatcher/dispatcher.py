@@ -101,6 +101,10 @@ class JobDispatcher:
             target=self._watch, args=(job,), name=f"riverrun-watch-{job.job_id}", daemon=True
         ).start()
 
+    def load_history(self) -> None:
+        """Take in what other JobManagers have archived since this one was made."""
+        self._history.load()
+
     def close(self) -> None:
         """Carry out nothing any more; running jobs are not touched."""
         self._slow.shutdown(wait=False, cancel_futures=True)

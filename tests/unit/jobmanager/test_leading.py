@@ -85,6 +85,9 @@ class Manager:
         self.shut_down = shut_down
         return self.url
 
+    def load_history(self) -> None:
+        self.story.append("loaded")
+
     def suspend(self) -> None:
         self.story.append("suspended")
 
@@ -214,7 +217,7 @@ def test_it_leads_and_hands_over(
     assert leading.serve() == manager.url == leading.url
     leading.close()
 
-    assert (left, manager.story) == ([], ["suspended", "closed"])
+    assert (left, manager.story) == ([], ["loaded", "suspended", "closed"])
     assert ha.find_leader() is None
     # What becomes of the job here is of no interest any more.
     manager.ends[0](report("FAILED"))
@@ -243,7 +246,7 @@ def test_a_cluster_that_is_given_up_leaves_no_job_behind(
     leading.close()
 
     assert asked.is_set()
-    assert (left, manager.story) == ([], ["closed"])
+    assert (left, manager.story) == ([], ["loaded", "closed"])
     found = ha.job_store.take_over(99)
     assert found.jobs == ()
     assert found.ended[0].status is JobStatus.CANCELED
@@ -266,14 +269,35 @@ def test_a_standby_that_is_told_to_end_says_so(config: dict[str, str], tmp_path:
     ends = EndsStandby()
     log.addHandler(ends)
 
+    standby = Manager(tmp_path / "two")
+
     with pytest.raises(StandbyEnded, match="SIGTERM while it stood by"):
-        led(config, Manager(tmp_path / "two"), left)
+        led(config, standby, left)
 
     log.removeHandler(ends)
     log.setLevel(logging.NOTSET)
     assert signal.getsignal(signal.SIGTERM) is before
-    assert left == []
+    assert (left, standby.story) == ([], ["closed"])
     leading.close()
+
+
+def test_on_a_cluster_nothing_is_started_before_it_leads(
+    config: dict[str, str], tmp_path: Path
+) -> None:
+    manager = Manager(tmp_path / "one")
+    made: list[bool] = []
+
+    def make(config: dict[str, str], *, session: bool) -> Any:
+        ha = high_availability(config)
+        assert ha is not None
+        lease = ha.leases().read().lease
+        made.append(lease is not None and not lease.released)
+        return manager
+
+    for master in ("local[2]", "spark://host:7077"):
+        LedJobManager.create(config | {"riverrun.master": master}, make=make).close()
+
+    assert made == [False, True]
 
 
 def test_without_high_availability_there_is_nothing_to_lead() -> None:
