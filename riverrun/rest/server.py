@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from riverrun.core import cluster_options as options
 from riverrun.core.errors import ConfigError, ExternalError
 from riverrun.rest.access import Access, TokenRequired
+from riverrun.rest.connections import BoundedHttp
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +88,8 @@ class RestServer:
             log_config=None,
             access_log=False,
             lifespan="off",
+            http=BoundedHttp,
+            ws="none",
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_PATIENCE_S,
             limit_concurrency=_MOST_CONNECTIONS,

@@ -26,6 +26,8 @@ class FailureCause(msgspec.Struct, frozen=True, kw_only=True):
 
     class_name: str = msgspec.field(name="class")
     stack_trace: str = msgspec.field(name="stack-trace")
+    serialized: bytes = msgspec.field(name="serialized-throwable", default=b"")
+    """For Flink's Java clients, which read nothing else."""
 
 
 class SavepointInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -22,6 +22,7 @@ from riverrun.rest.bodies.operations import (
     TriggerResponse,
 )
 from riverrun.rest.context import RestContext
+from riverrun.rest.java_throwable import serialized_throwable
 from riverrun.rest.problems import bad_request
 from riverrun.rest.routing import Call, Nothing, OfJob, OfTrigger, OfTriggerAlone, Route
 
@@ -130,7 +131,12 @@ def failure_cause(outcome: Future[Any]) -> FailureCause | None:
     error = outcome.exception()
     if error is None:
         return None
-    return FailureCause(class_name=type(error).__name__, stack_trace=str(error))
+    name, words = type(error).__name__, str(error)
+    return FailureCause(
+        class_name=name,
+        stack_trace=words,
+        serialized=serialized_throwable(name, words, f"{name}: {words}"),
+    )
 
 
 ROUTES: Final = (
