@@ -105,6 +105,8 @@ class Connection:
         self.endpoint = endpoint
         self._find_leader = find_leader
         self._own = threading.local()
+        self._lock = threading.Lock()
+        self._kept: set[http.client.HTTPConnection] = set()
         self._tls = _tls(endpoint) if endpoint.tls else None
 
     def get(self, path: str, answer: type[T], **query: Any) -> T:
@@ -148,7 +150,14 @@ class Connection:
                 tries = max(0, tries - 1)
 
     def close(self) -> None:
-        """Close this thread's connection."""
+        """Close the connections of all threads."""
+        with self._lock:
+            kept, self._kept = self._kept, set()
+        for each in kept:
+            each.close()
+
+    def close_own(self) -> None:
+        """Close this thread's connection: it will not ask any more."""
         self._drop()
 
     def _ask_another(self) -> bool:
@@ -191,6 +200,8 @@ class Connection:
             else:
                 kept = http.client.HTTPConnection(host, port, timeout=timeout)
             self._own.connection, self._own.is_kept = kept, False
+            with self._lock:
+                self._kept.add(kept)
         if kept.sock is not None:
             kept.sock.settimeout(timeout)
         return kept
@@ -202,6 +213,8 @@ class Connection:
         if kept is not None:
             kept.close()
             self._own.connection = None
+            with self._lock:
+                self._kept.discard(kept)
         return was_kept
 
 

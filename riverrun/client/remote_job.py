@@ -167,7 +167,7 @@ class RemoteJob:
         except RiverrunError as e:
             log.warning("values of the job do not come any more job=%s reason=%s", self._job, e)
         finally:
-            self._client.connection.close()  # this thread's own
+            self._client.connection.close_own()
             self._values_over.set()
 
     def _handed_over(self, run: ValueRun) -> bool:
