@@ -18,7 +18,6 @@ from riverrun.core.rotating_file import RotatingFile
 log = logging.getLogger(__name__)
 
 _LINE: Final = "%(asctime)s %(levelname)-5s %(name)s %(place)s %(message)s"
-_installed: dict[str, LogSettings] = {}
 
 
 def executor_files(executor: str | None) -> str:
@@ -33,20 +32,21 @@ def executor_files(executor: str | None) -> str:
 def write_logs(settings: LogSettings | None, executor: str | None, place: str) -> LogFolder | None:
     """Let this process write log files, and say where a message comes from; the files that there are.
 
-    A process hosts one task after the other: the files are opened for the first one.
+    A process hosts one task after the other: the files of the one before are closed unless they are the
+    same. Without ``settings`` none are written.
     """
-    if settings is None:
-        return None
-    _Place.now = place
     beginning = executor_files(executor)
-    if _installed.get(beginning) != settings:
-        try:
-            _install(settings, beginning)
-        except OSError as e:
-            log.warning("no log files folder=%s reason=%s", settings.folder, e)
-            return None
-        _installed[beginning] = settings
-    return LogFolder(settings.folder, beginning)
+    wanted = None if settings is None else (settings, beginning)
+    if _Writing.what != wanted:
+        _Writing.end()
+        if settings is not None:
+            try:
+                _Writing.begin(settings, beginning)
+            except OSError as e:
+                log.warning("no log files folder=%s reason=%s", settings.folder, e)
+                return None
+    _Place.now = place
+    return None if settings is None else LogFolder(settings.folder, beginning)
 
 
 class PrintedLines(io.TextIOBase):
@@ -94,21 +94,47 @@ class _Place(logging.Filter):
         return True
 
 
-def _install(settings: LogSettings, beginning: str) -> None:
-    handler = LogFileHandler(settings.open(f"{beginning}log"), settings.level, _LINE)
-    handler.addFilter(_Place())
-    root = logging.getLogger()
-    if not root.handlers:
-        # With a handler of ours, Python does not show warnings by itself any more.
-        console = logging.StreamHandler()
-        console.setLevel(logging.WARNING)
-        root.addHandler(console)
-    for older in [each for each in root.handlers if isinstance(each, LogFileHandler)]:
-        root.removeHandler(older)
-        older.close()
-    root.addHandler(handler)
-    root.setLevel(min(root.level or settings.level, settings.level))
-    console_out = sys.stdout
-    if isinstance(console_out, PrintedLines):
-        console_out = console_out._console  # noqa: SLF001  (its own class)
-    sys.stdout = PrintedLines(console_out, settings.open(f"{beginning}out"))
+class _Writing:
+    """What this process writes to now, and how it was before."""
+
+    what: tuple[LogSettings, str] | None = None
+    _handlers: tuple[logging.Handler, ...] = ()
+    _level: int = logging.NOTSET
+    _console: TextIO | None = None
+    _printed: RotatingFile | None = None
+
+    @classmethod
+    def begin(cls, settings: LogSettings, beginning: str) -> None:
+        """Open the files."""
+        printed = settings.open(f"{beginning}out")
+        handler = LogFileHandler(settings.open(f"{beginning}log"), settings.level, _LINE)
+        handler.addFilter(_Place())
+        root = logging.getLogger()
+        cls._handlers = (handler,)
+        if not root.handlers:
+            # With a handler of ours, Python does not show warnings by itself any more.
+            console = logging.StreamHandler()
+            console.setLevel(logging.WARNING)
+            cls._handlers = (handler, console)
+        for each in cls._handlers:
+            root.addHandler(each)
+        cls._level, cls._console, cls._printed = root.level, sys.stdout, printed
+        root.setLevel(min(root.level or settings.level, settings.level))
+        sys.stdout = PrintedLines(sys.stdout, printed)
+        cls.what = (settings, beginning)
+
+    @classmethod
+    def end(cls) -> None:
+        """Close the files."""
+        if cls.what is None:
+            return
+        root = logging.getLogger()
+        for handler in cls._handlers:
+            root.removeHandler(handler)
+            handler.close()
+        root.setLevel(cls._level)
+        if cls._console is not None:
+            sys.stdout = cls._console
+        if cls._printed is not None:
+            cls._printed.close()
+        cls.what = None

@@ -28,7 +28,6 @@ from riverrun.protocol.inquiries import (
     StackCounts,
     Threads,
 )
-from riverrun.spark.worker import logs
 from riverrun.spark.worker.inquiries import InquiryDesk
 from riverrun.spark.worker.logs import PrintedLines, write_logs
 from riverrun.spark.worker.profiler import sample
@@ -147,20 +146,6 @@ def test_too_many_questions_at_once_are_refused() -> None:
     assert {begun.get(timeout=30).number for _ in range(4)} == {0, 1, 2, 3}
 
 
-@pytest.fixture
-def undone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Logging afterwards is as it was before."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    monkeypatch.setattr(logs, "_installed", {})
-    yield
-    for handler in [each for each in root.handlers if each not in handlers]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(level)
-
-
-@pytest.mark.usefixtures("undone")
 def test_a_worker_writes_what_it_logs_and_what_functions_print(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +161,10 @@ def test_a_worker_writes_what_it_logs_and_what_functions_print(
     out = folder.read("taskmanager-3.out", 0, 10_000).data.decode()
     assert "my.function [map (1/2)#0] hello password=******\n" in log
     assert out == "one line\n"
+    assert write_logs(None, "3", "") is None
+    assert isinstance(sys.stdout, io.StringIO)
+    print("not to the file")  # noqa: T201
+    assert folder.read("taskmanager-3.out", 0, 10_000).data.decode() == out
 
 
 def test_a_folder_that_cannot_be_written_does_not_end_a_task(tmp_path: Path) -> None:
