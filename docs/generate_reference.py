@@ -1,6 +1,6 @@
-"""Write the reference pages that follow from the code: configuration.md and api.md.
+"""Write the reference pages that follow from the code: configuration.md, api.md and rest.md.
 
-Run it after a change of the options or of the public names: python docs/generate_reference.py
+Run it after a change of the options, the public names or the routes: python docs/generate_reference.py
 A test compares the pages with what this script makes.
 """  # noqa: INP001  (a script beside the pages, not a package)
 
@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args, get_origin
+
+import msgspec
 
 import riverrun
 from riverrun.core.accepted_options import ACCEPTED, OPEN_PREFIXES
 from riverrun.core.config_options import ConfigOption
 from riverrun.core.option_meanings import default_text, meaning_of
 from riverrun.core.option_registry import KNOWN, OPTIONS
+from riverrun.rest.routes import ROUTES
+from riverrun.rest.routing import BodyKind, Raw, Route
+from riverrun.rest.unsupported import REASONS
 
 FOLDER: Final = Path(__file__).parent / "reference"
 NOTE: Final = "<!-- written by docs/generate_reference.py; do not edit -->"
@@ -52,6 +58,30 @@ docstrings have the whole contract: `help(riverrun.DataStream)`.
 Some are contracts for what comes later and have no operator in this version: the functions of two streams
 (`Co...`), `AggregateFunction`, and the timers of `TimerService`.
 """
+
+ABOUT_REST: Final = """\
+# REST interface
+
+The JobManager answers on `rest.port` (8081), with and without `/v1` before each path. Paths, verbs, bodies and
+status codes are those of Flink's interface; riverrun's own operations (`POST /jobs`, `/artifacts`,
+`/jobs/{jobid}/client-values`) carry jobs and values between clients and the JobManager. `GET /openapi.json`
+has the types of everything. [Decision 0027](../decisions/0027-rest.md) says where answers differ from those of
+a real Flink.
+
+- Every error is `{"errors": ["..."]}`: 400 the request is wrong, 401 the token is missing or wrong, 403 this
+  JobManager does not do it, 404 what the path names is not there, 405 not with this method, 408 the body did not
+  come, 409 not possible as things stand, 413 the body is too large, 431 the head of the request is, 501 not
+  offered, 503 a store or Spark did not answer.
+- Operations that take a while answer 202 (or 200 where Flink does) with a `request-id`; the path with that id tells
+  `IN_PROGRESS` or `COMPLETED`, and what came of it, until 300 s after the end. A request that is repeated with the
+  same `triggerId` joins the first.
+- With `riverrun.rest.token` each request carries `Authorization: Bearer <token>`.
+"""
+_BODIES: Final = {
+    BodyKind.BYTES: "body of a client (msgpack)",
+    BodyKind.STREAM: "the bytes of the file",
+    BodyKind.FILE: "form with the file in `jarfile`",
+}
 
 
 def configuration_page() -> str:
@@ -101,7 +131,41 @@ def _name_row(name: str) -> str:
     return f"| `{name}` | `{value.__module__}` | {summary} |"
 
 
-PAGES: Final = {"configuration.md": configuration_page, "api.md": api_page}
+def rest_page() -> str:
+    """The page of all operations of the REST interface."""
+    lines = [NOTE, "", ABOUT_REST, "## Operations", ""]
+    lines += ["| operation | what it does | takes | gives |", "|---|---|---|---|"]
+    refused = {(method, path) for method, path in REASONS}
+    lines += [_route_row(route) for route in ROUTES if (route.method, route.path) not in refused]
+    lines += ["", "## Not offered", "", "Answered 501, with the reason.", ""]
+    lines += ["| operation | why not |", "|---|---|"]
+    lines += [f"| `{method} {path}` | {reason} |" for (method, path), reason in REASONS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _route_row(route: Route) -> str:
+    given = [f"`{field.encode_name}`" for field in msgspec.structs.fields(route.query)]
+    if route.takes is not None or route.body is not BodyKind.JSON:
+        given.append(_BODIES.get(route.body) or f"body {_fields_of(route.takes)}")
+    answer = (
+        "bytes" if route.gives is Raw else "" if route.gives is None else _fields_of(route.gives)
+    )
+    status = "" if route.status == HTTPStatus.OK else f"{int(route.status)}; "
+    return (
+        f"| `{route.method} {route.path}` | {route.summary} | {', '.join(given)} "
+        f"| {(status + answer).removesuffix('; ')} |"
+    )
+
+
+def _fields_of(kind: Any) -> str:
+    """The names in a body; those of its entries where it is a list or a map."""
+    inner = get_args(kind)
+    if inner:
+        return f"{'list' if get_origin(kind) is list else 'map'} of {_fields_of(inner[-1])}"
+    return ", ".join(f"`{field.encode_name}`" for field in msgspec.structs.fields(kind))
+
+
+PAGES: Final = {"configuration.md": configuration_page, "api.md": api_page, "rest.md": rest_page}
 """File name in the reference -> what makes its text."""
 
 
