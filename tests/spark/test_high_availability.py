@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -47,11 +49,13 @@ class JobManagerProcess:
     """A JobManager that leads or stands by."""
 
     def __init__(self, config: Mapping[str, str], folder: Path) -> None:
+        # A process that is killed leaves its temporary files; names of sockets in it must be short.
+        self._temporary = tempfile.mkdtemp(prefix="ha-")
         with (folder / "log").open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _JOB_MANAGER, json.dumps(dict(config))],
                 cwd=folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
+                env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": self._temporary},
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -62,7 +66,7 @@ class JobManagerProcess:
 
     def url(self) -> str:
         """Where it serves, once it leads."""
-        return self._lines.get(timeout=120).strip()
+        return self._lines.get(timeout=180).strip()
 
     def end(self) -> None:
         self.process.kill()
@@ -70,6 +74,7 @@ class JobManagerProcess:
         self._reader.join()
         assert self.process.stdout is not None
         self.process.stdout.close()
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _read(self) -> None:
         assert self.process.stdout is not None
