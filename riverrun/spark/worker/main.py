@@ -56,7 +56,7 @@ from riverrun.spark.worker.ledger import TimeLedger
 from riverrun.spark.worker.logs import write_logs
 from riverrun.spark.worker.mailbox import InputBroken, Mailbox
 from riverrun.spark.worker.relay_shell import RelayShell
-from riverrun.spark.worker.reporter import MetricsReporter
+from riverrun.spark.worker.reporter import InputUsage, MetricsReporter
 from riverrun.spark.worker.rows import empty_batch
 from riverrun.spark.worker.task_host import TaskHost
 from riverrun.spark.worker.task_shell import TaskShell
@@ -233,7 +233,9 @@ class _Host:
 
     def _reporter(self, snapshot: Any, control: ControlClient) -> MetricsReporter:
         interval_s = to_millis(options.METRICS_INTERVAL.get(self._body.config)) / 1000.0
-        return MetricsReporter(snapshot, self._ledger, control.send, interval_s)
+        room = options.MAILBOX_FRAMES.get(self._body.config)
+        usage = InputUsage(lambda: len(self._mailbox), room)
+        return MetricsReporter(snapshot, self._ledger, control.send, interval_s, usage)
 
     def _report(self, control: ControlClient, error: BaseException) -> None:
         """Tell the JobMaster why the task fails, once; leaving because one must is no failure."""

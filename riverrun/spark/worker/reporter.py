@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from riverrun.core.errors import ExternalError
 from riverrun.protocol.control import Metrics
 from riverrun.spark.worker.ledger import TimeLedger
 
 Snapshot = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class InputUsage:
+    """How full the mailbox is: frames that wait, of so many that may."""
+
+    waiting: Callable[[], int]
+    room: int
+
+    def metrics(self) -> dict[str, float]:
+        """The figures, by Flink's names."""
+        waiting = self.waiting()
+        return {
+            "buffers.inputQueueLength": float(waiting),
+            "buffers.inPoolUsage": min(1.0, waiting / self.room),
+        }
 
 
 class MetricsReporter:
@@ -21,8 +38,10 @@ class MetricsReporter:
         ledger: TimeLedger,
         send: Callable[[Metrics], None],
         interval_s: float,
+        usage: InputUsage,
     ) -> None:
         self._snapshot, self._ledger, self._send = snapshot, ledger, send
+        self._usage = usage
         self._interval_s = interval_s
         self._before: Snapshot = {}
         self._closed = threading.Event()
@@ -48,7 +67,7 @@ class MetricsReporter:
     def _report(self) -> None:
         values = self._snapshot()
         self._add_rates(values)
-        values.setdefault("", {}).update(self._ledger.metrics())
+        values.setdefault("", {}).update(self._ledger.metrics() | self._usage.metrics())
         self._send(Metrics(values))
 
     def _add_rates(self, values: Snapshot) -> None:
