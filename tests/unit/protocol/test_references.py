@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from riverrun.protocol.references import files_of, relocated, restored_files, restored_location
 from riverrun.protocol.snapshots import (
+    ChannelRestore,
     ChannelSnapshot,
     KeyedPart,
     KeyedSnapshot,
@@ -42,6 +43,7 @@ LISTS = (
     OperatorStatePart(META, Redistribution.SPLIT, INLINE, ((0, 1),)),
 )
 CHANNELS = (ChannelSnapshot(0, 0, ref("channel")), ChannelSnapshot(0, 1, INLINE))
+TAKEN = (ChannelRestore(0, 0, ref("channel")), ChannelRestore(0, 1, INLINE))
 SNAPSHOT = SubtaskSnapshot(
     "vertex",
     0,
@@ -56,19 +58,19 @@ def test_the_files_of_all_kinds_of_state_are_found() -> None:
 
 
 def test_the_files_that_a_subtask_starts_from_are_found() -> None:
-    restore = TaskRestore(7, {"a": OperatorRestore((KEYED,), LISTS)}, CHANNELS)
+    restore = TaskRestore(7, {"a": OperatorRestore((KEYED,), LISTS)}, TAKEN)
 
     assert [file.path for file in restored_files(restore)] == NAMES
 
 
 def test_the_store_that_a_subtask_starts_from_is_that_of_its_files() -> None:
-    restore = TaskRestore(7, {"a": OperatorRestore((KEYED,), LISTS)}, CHANNELS)
+    restore = TaskRestore(7, {"a": OperatorRestore((KEYED,), LISTS)}, TAKEN)
 
     assert restored_location(restore).startswith("/job/")
 
 
 def test_a_subtask_that_starts_from_no_file_needs_no_store_in_particular() -> None:
-    assert restored_location(TaskRestore(7, {}, CHANNELS[1:])) == "memory://empty"
+    assert restored_location(TaskRestore(7, {}, TAKEN[1:])) == "memory://empty"
 
 
 def test_moving_the_files_changes_nothing_else() -> None:
