@@ -96,7 +96,11 @@ def _kind(
         case "zookeeper":
             server = request.getfixturevalue("zookeeper")
             return lambda: ZooKeeperLease(
-                server.quorum, f"/riverrun/{name}/leader", duration_ms=1000
+                server.quorum,
+                f"/riverrun/{name}/leader",
+                duration_ms=1000,
+                connection_timeout_s=60,
+                request_timeout_s=60,
             ), True
         case _:
             server = request.getfixturevalue("kubernetes")
