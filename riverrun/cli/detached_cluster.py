@@ -16,6 +16,7 @@ from typing import IO, Final, cast
 
 import msgspec
 
+from riverrun.cluster.ha.high_availability import high_availability
 from riverrun.core.errors import ConfigError, ExternalError
 from riverrun.jobmanager.local_clusters import LocalCluster, ensure_state_folder, local_clusters
 from riverrun.jobmanager.process import Answer, Start
@@ -25,6 +26,10 @@ _MODULE: Final = "riverrun.jobmanager.process"
 _LOGS_KEPT: Final = 20
 _TAIL_LINES: Final = 20
 _LOOK_S: Final = 0.05
+
+
+class StandsBy(ExternalError):  # noqa: N818
+    """A JobManager was started and waits until it leads."""
 
 
 class AlreadyServed(ExternalError):  # noqa: N818
@@ -64,6 +69,7 @@ def start_detached(
         timeout_s: how long to wait until it serves.
 
     Raises:
+        StandsBy: another one leads; it goes on and takes over one day.
         ExternalError: it does not come to that, and why.
     """
     log_file = log_file.absolute() if log_file is not None else _new_log(environ)
@@ -87,6 +93,11 @@ def start_detached(
             process.terminate()
             process.wait()
             raise
+    if said is None and high_availability(config) is not None:
+        raise StandsBy(
+            f"JobManager: process {process.pid} stands by, because another one leads; see its log "
+            f"{str(log_file)!r}"
+        )
     return _cluster(process, said, log_file, timeout_s)
 
 

@@ -64,7 +64,7 @@ def start(  # noqa: PLR0913  (a command's options)
 ) -> None:
     """Run a JobManager with a Spark application of its own, until Ctrl-C or river cluster stop."""
     # These load the whole engine.
-    from riverrun.cli.detached_cluster import check_is_free, start_detached  # noqa: PLC0415
+    from riverrun.cli.detached_cluster import StandsBy, check_is_free, start_detached  # noqa: PLC0415
     from riverrun.cli.shown import waiting  # noqa: PLC0415
 
     words = {
@@ -81,8 +81,12 @@ def start(  # noqa: PLR0913  (a command's options)
         log_to_stderr()
         run_job_manager(config, lambda found: _tell_start(found, as_json=as_json))
         return
-    with waiting("starting a JobManager"):
-        found = start_detached(config, os.environ, log_file=log_file, timeout_s=timeout)
+    try:
+        with waiting("starting a JobManager"):
+            found = start_detached(config, os.environ, log_file=log_file, timeout_s=timeout)
+    except StandsBy as e:
+        typer.echo(str(e), err=True)
+        return
     _tell_start(found, as_json=as_json)
 
 

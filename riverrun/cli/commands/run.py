@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -40,6 +40,21 @@ if TYPE_CHECKING:
     from riverrun.graph.executor import RunningJob
 
 Words = dict[str, tuple[str, str]]
+_KEYS: Final = {
+    "--from-checkpoint": options.RESTORE_PATH.key,
+    "--allow-non-restored-state": options.ALLOW_NON_RESTORED.key,
+    "--claim-mode": options.CLAIM_MODE.key,
+    "--job-id": options.JOB_ID.key,
+    "--resume": options.RESUME.key,
+    "--detached": cluster_options.ATTACHED.key,
+}
+"""The options of the command line that stand for an option of the configuration."""
+_IF_GIVEN: Final = {
+    "--allow-non-restored-state": "true",
+    "--resume": "true",
+    "--detached": "false",
+}
+"""What those mean that have no value."""
 
 
 def run(  # noqa: PLR0913  (one parameter for each option)
@@ -71,23 +86,17 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     ends with the script.
     """
     program = ProgramCall.of(words or (), python_file, module)
-    start = {
-        options.RESTORE_PATH.key: ("--from-checkpoint", from_checkpoint),
-        options.ALLOW_NON_RESTORED.key: (
-            "--allow-non-restored-state",
-            "true" if allow_non_restored_state else None,
-        ),
-        options.CLAIM_MODE.key: ("--claim-mode", claim_mode),
-        options.JOB_ID.key: ("--job-id", job_id),
-        options.RESUME.key: ("--resume", "true" if resume else None),
-        cluster_options.ATTACHED.key: ("--detached", "false" if detached else None),
-        **Needs(python_files, archives, executable, requirements).settings(),
-    }
-    named = {key: (name, value) for key, (name, value) in start.items() if value is not None}
-    if address is not None and master is not None:
-        raise typer.BadParameter(
-            "--master and -m: a JobManager has a master already; give one of them"
-        )
+    named = _words(
+        {
+            "--from-checkpoint": from_checkpoint,
+            "--allow-non-restored-state": allow_non_restored_state,
+            "--claim-mode": claim_mode,
+            "--job-id": job_id,
+            "--resume": resume,
+            "--detached": detached,
+        },
+        Needs(python_files, archives, executable, requirements),
+    )
     given = command_line(master, parallelism, define or (), named)
     config = effective_settings(given, config_file).values()
     place = _job_manager(address, config, detached=detached, master=master)
@@ -105,6 +114,19 @@ def run(  # noqa: PLR0913  (one parameter for each option)
         raise typer.Exit(program.run())
 
 
+def _words(given: Mapping[str, str | bool | None], needs: Needs) -> Words:
+    """By key of an option, the words of the command line that set it."""
+    found: Words = {}
+    for name, value in given.items():
+        if value:
+            text = _IF_GIVEN.get(name) or str(value)
+            found[_KEYS[name]] = (name, text)
+    for key, (name, path) in needs.settings().items():
+        if path is not None:
+            found[key] = (name, path)
+    return found
+
+
 def _job_manager(
     address: str | None, config: Mapping[str, str], *, detached: bool, master: str | None
 ) -> str | None:
@@ -113,6 +135,10 @@ def _job_manager(
     Raises:
         NoJobManager: one is needed, and none is known.
     """
+    if address is not None and master is not None:
+        raise typer.BadParameter(
+            "--master and -m: a JobManager has a master already; give one of them"
+        )
     configured = options.MASTER.get(config)
     is_there = configured.startswith(("http://", "https://"))
     if address is None and (is_there or not detached):
