@@ -35,7 +35,7 @@ class LogSettings:
         """The same for a folder that somebody else chose."""
         return LogSettings(
             folder,
-            logging.getLevelNamesMapping()[metric_options.LOG_LEVEL.get(config)],
+            logging.getLevelNamesMapping()[metric_options.LOG_LEVEL.get(config).upper()],
             metric_options.LOG_FILE_SIZE.get(config),
             metric_options.LOG_MAX.get(config),
         )

@@ -77,8 +77,8 @@ LOG_DIR: Final = ConfigOption(
 LOG_MAX: Final = ConfigOption("env.log.max", INT, 10, "how many older log files are kept")
 LOG_LEVEL: Final = ConfigOption(
     "env.log.level",
-    choice("DEBUG", "INFO", "WARN", "WARNING", "ERROR"),
-    "INFO",
+    choice("debug", "info", "warn", "warning", "error"),
+    "info",
     "from which level on messages are written to log files",
 )
 LOG_FILE_SIZE: Final = ConfigOption(

@@ -77,7 +77,10 @@ def task_managers(listed: str, *, is_local: bool) -> list[TaskManager]:
 
 
 def _task_manager(told: dict[str, Any]) -> TaskManager:
-    host, _, port = told["hostPort"].rpartition(":")
+    host, colon, port = told["hostPort"].rpartition(":")
+    if not colon:
+        # An executor that has just come and has not opened its port.
+        host, port = port, "0"
     came = datetime.strptime(told["addTime"], _TIME).replace(tzinfo=UTC)
     return TaskManager(
         id=told["id"],

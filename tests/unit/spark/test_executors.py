@@ -41,3 +41,9 @@ def test_an_address_of_the_next_generation_keeps_its_colons() -> None:
     (one,) = task_managers(json.dumps([told("0", hostPort="[::1]:80")]), is_local=False)
 
     assert (one.host, one.port) == ("[::1]", 80)
+
+
+def test_an_executor_that_has_not_opened_its_port_is_there_already() -> None:
+    (one,) = task_managers(json.dumps([told("0", hostPort="10.0.0.7")]), is_local=False)
+
+    assert (one.host, one.port) == ("10.0.0.7", 0)
