@@ -23,6 +23,7 @@ from riverrun.cluster.job_master.master import JobMaster
 from riverrun.core import cluster_options, options
 from riverrun.core.clock import SystemClock
 from riverrun.core.ids import JobId
+from riverrun.core.lifecycle import JobStatus
 from riverrun.core.secrets import masked_settings
 from riverrun.graph.executor import JobSubmission
 from riverrun.jobmanager.monitoring import Monitoring
@@ -78,6 +79,8 @@ class JobManager:
         except BaseException:
             executor.close()
             raise
+        self._waiting: dict[JobId, InitializingJob] = {}
+        self._suspended = False
         self._server: RestServer | None = None
         self._scratch: Path | None = None
         self._submissions: SessionSubmissions | None = None
@@ -153,6 +156,9 @@ class JobManager:
 
     def suspend(self) -> None:
         """Stop all jobs, so that another JobManager goes on with them; returns when they have stopped."""
+        self._suspended = True
+        for waiting in list(self._waiting.values()):
+            waiting.suspend()
         self._executor.suspend()
 
     def close(self) -> None:
@@ -162,7 +168,7 @@ class JobManager:
         self._executor.close()
         self.dispatcher.close()
         if server is not None:
-            if self._submissions is not None:
+            if self._submissions is not None and not self._suspended:
                 self._submissions.farewell(_FAREWELL_S)
             server.close()
         if self._scratch is not None:
@@ -192,6 +198,7 @@ class JobManager:
             give_up=lambda: self._executor.resources.withdraw(submission.job),
             clock=self._clock,
         )
+        self._waiting[submission.job] = waiting
         self.dispatcher.add(waiting)
         return waiting
 
@@ -205,20 +212,26 @@ class JobManager:
         except BaseException as e:
             waiting.refused(e)
             raise
+        finally:
+            self._waiting.pop(submission.job, None)
         self.dispatcher.add(job)
         waiting.started()
         if waiting.is_cancelled:
             job.cancel()
+        if waiting.is_suspended:
+            job.suspend()
         return job
 
     def _run(
         self, submission: JobSubmission, waiting: InitializingJob, on_end: Callable[[], None]
     ) -> None:
         try:
-            self._start(submission, waiting).wait()
+            status = self._start(submission, waiting).wait()
         except Exception as e:  # noqa: BLE001  (it is in the job's report)
             log.info("job was not started job=%s reason=%s", submission.job, e)
-        finally:
+            status = waiting.status()
+        # The client of a suspended job gets the rest from the JobManager that goes on with it.
+        if status is not JobStatus.SUSPENDED:
             on_end()
 
 
