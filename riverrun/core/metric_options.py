@@ -21,8 +21,8 @@ from riverrun.core.time import Duration
 # reporters
 REPORTERS: Final = ConfigOption(
     "metrics.reporters",
-    STRINGS,
-    [],
+    optional(STRINGS),
+    None,
     "names of the reporters; each is set up below metrics.reporter.<name>",
 )
 REPORTER: Final = ConfigOption(
