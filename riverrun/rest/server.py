@@ -95,6 +95,7 @@ class RestServer:
             limit_concurrency=_MOST_CONNECTIONS,
             backlog=_BACKLOG,
             server_header=False,
+            proxy_headers=False,
         )
         config.load()
         config.ssl = self._tls

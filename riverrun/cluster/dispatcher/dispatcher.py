@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,8 @@ from riverrun.storage.open import absolute_location, open_storage
 log = logging.getLogger(__name__)
 
 _FRESH_MS: Final = 100.0
-"""A report this young is given again: a page asks for many parts of it at once."""
+"""What is this young is given again: a page asks for many parts of a report at once, and Spark's list of
+executors takes a while."""
 _SLOW_WORK: Final = 4
 """How many slow wishes are carried out at a time."""
 
@@ -86,6 +88,8 @@ class JobDispatcher:
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
         self._running: dict[JobId, _Running] = {}
+        self._listed: Sequence[TaskManager] = ()
+        self._listed_at = -math.inf
         self._slow = ThreadPoolExecutor(_SLOW_WORK, thread_name_prefix="riverrun-dispatcher")
         self._ends: list[Callable[[JobReport], None]] = []
 
@@ -113,7 +117,11 @@ class JobDispatcher:
         return self._facts
 
     def task_managers(self) -> Sequence[TaskManager]:
-        return self._task_managers()
+        now = self._clock.monotonic()
+        if now - self._listed_at > _FRESH_MS:
+            self._listed = self._task_managers()
+            self._listed_at = now
+        return self._listed
 
     def jobs(self) -> Sequence[JobSummary]:
         running = [self._report(each) for each in self._all_running()]
