@@ -94,6 +94,7 @@ def start_detached(
             process.wait()
             raise
     if said is None and high_availability(config) is not None:
+        _leave(process)
         raise StandsBy(
             f"JobManager: process {process.pid} stands by, because another one leads; see its log "
             f"{str(log_file)!r}"
@@ -149,7 +150,13 @@ def _cluster(
     if answer.cluster is None:
         process.wait()
         raise ExternalError(answer.error or "JobManager: does not say why it ended")
+    _leave(process)
     return answer.cluster
+
+
+def _leave(process: subprocess.Popen[bytes]) -> None:
+    """Let Python know that nobody waits for the process, which goes on without this one."""
+    process.returncode = 0
 
 
 def _new_log(environ: Mapping[str, str]) -> Path:

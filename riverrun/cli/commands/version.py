@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import typer
 
 from riverrun import __version__
+from riverrun.cli.session_arguments import AsJson
 
 
-def version() -> None:
+def version(*, as_json: AsJson = False) -> None:
     """Print the version."""
-    typer.echo(f"riverrun {__version__}")
+    typer.echo(json.dumps({"version": __version__}) if as_json else f"riverrun {__version__}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -149,3 +151,20 @@ class TestStart:
 
         assert len(list(logs.iterdir())) == 20
         assert (logs / "jobmanager-20260139-000000-1.log").exists()
+
+    def test_one_that_stands_by_is_left_behind(
+        self, river: River, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        (tmp_path / "fake_process.py").write_text("import signal; signal.pause()")
+        monkeypatch.setattr(detached_cluster, "_MODULE", "fake_process")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        shared = ("high-availability.type=filesystem", f"high-availability.storageDir={tmp_path}")
+        options = [word for each in shared for word in ("-D", each)]
+
+        said = river("cluster", "start", "-d", "--port", "0", "--timeout", 1, *options)
+
+        assert said.code == 0
+        found = re.search(r"process (\d+) stands by, because another one leads", said.err)
+        assert found is not None
+        os.kill(int(found[1]), signal.SIGKILL)
+        os.waitpid(int(found[1]), 0)

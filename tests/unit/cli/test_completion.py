@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from riverrun.cli.arguments import matching_definitions, matching_keys
 from riverrun.cli.main import app
+from riverrun.core.lifecycle import JobStatus
+from tests.unit.cli.conftest import Cluster
 
 
 def test_completion_can_be_shown_for_the_shell() -> None:
@@ -53,3 +55,16 @@ def test_the_shell_is_offered_keys_after_the_option() -> None:
     )
 
     assert "parallelism.default=" in result.output
+
+
+def test_the_shell_is_offered_jobs_that_run(cluster: Cluster) -> None:
+    cluster.dispatcher.add("b" * 32, "over", JobStatus.FINISHED)
+
+    def offered(typed: str) -> str:
+        variables = {"_RIVER_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": f"river {typed}"}
+        return CliRunner().invoke(app, [], prog_name="river", env=variables).output
+
+    assert "a" * 32 in offered("cancel a")
+    assert "orders" in offered("stop or")
+    assert "over" not in offered("stop o")
+    assert "orders" not in offered("stop -m localhost:1 or")

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import riverrun
 from riverrun.cli import health
 from riverrun.cli.health import Finding, Health, findings
 from riverrun.cli.main import app
 from riverrun.spark.java import JavaHome
+from tests.unit.cli.conftest import River
 
 
 @pytest.fixture
@@ -97,3 +99,12 @@ def test_something_missing_is_a_failure(installed: dict[str, str]) -> None:
 
     assert result.exit_code == 1
     assert "missing" in result.output
+
+
+def test_machines_get_the_findings_and_the_version(river: River) -> None:
+    findings = river("doctor", "--json").json["findings"]
+
+    assert {frozenset(each) for each in findings} == {
+        frozenset({"subject", "found", "health", "advice"})
+    }
+    assert river("version", "--json").json == {"version": riverrun.__version__}

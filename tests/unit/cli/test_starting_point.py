@@ -214,6 +214,16 @@ class TestCheckpoints:
         assert f"{JOB}/chk-8" in second
         assert "sum" in second
 
+    def test_machines_get_them_too(self, tmp_path: Path) -> None:
+        folder = write_checkpoint(tmp_path, JOB, 7)
+
+        (found,) = json.loads(river("checkpoints", "--json", tmp_path).output)["checkpoints"]
+
+        assert (found["id"], found["job_id"], found["path"]) == (7, JOB, str(folder))
+        assert set(found) == {"id", "timestamp", "size", "job_id", "name", "path"}
+        nothing = river("savepoints", "--json", tmp_path)
+        assert (nothing.exit_code, json.loads(nothing.output)) == (1, {"savepoints": []})
+
     def test_one_may_be_named_itself(self, tmp_path: Path) -> None:
         folder = write_checkpoint(tmp_path, JOB, 7)
         write_checkpoint(tmp_path, JOB, 8)
