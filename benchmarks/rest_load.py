@@ -198,7 +198,14 @@ def measure(rate: int, seconds: float, spans: int, parallelism: int) -> Table:
     with tempfile.TemporaryDirectory() as name, session(Path(name)) as (url, process):
         notes = Path(name) / "notes"
         env = StreamExecutionEnvironment.get_execution_environment(
-            Configuration({"riverrun.master": url, "parallelism.default": str(parallelism)})
+            Configuration(
+                {
+                    "riverrun.master": url,
+                    "parallelism.default": str(parallelism),
+                    "execution.checkpointing.interval": "5 s",
+                    "execution.checkpointing.dir": Path(name, "checkpoints").as_uri(),
+                }
+            )
         )
         source = DataGeneratorSource(lambda i: (i % 1000, 1))
         stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
@@ -255,7 +262,7 @@ def main() -> None:
         sys.stdout.write(json.dumps(found))
         return
     table = measure(given.rate, given.seconds, given.spans, given.parallelism)
-    Console().print(table)
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":

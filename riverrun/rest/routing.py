@@ -144,6 +144,8 @@ class Route:
     status: int = 200
     slow: bool = False
     body: BodyKind = BodyKind.JSON
+    of_report: bool = False
+    """Whether the answer follows from the report of the path's job alone: then it is kept with it."""
 
     @property
     def summary(self) -> str:

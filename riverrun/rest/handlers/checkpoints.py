@@ -252,7 +252,14 @@ def _summary(found: Summary) -> bodies.StatsSummary:
 
 
 ROUTES: Final = (
-    Route("GET", "/jobs/{jobid}/checkpoints", statistics, gives=bodies.CheckpointsBody, of=OfJob),
+    Route(
+        "GET",
+        "/jobs/{jobid}/checkpoints",
+        statistics,
+        gives=bodies.CheckpointsBody,
+        of=OfJob,
+        of_report=True,
+    ),
     Route(
         "GET", "/jobs/{jobid}/checkpoints/config", config, gives=bodies.CheckpointConfig, of=OfJob
     ),

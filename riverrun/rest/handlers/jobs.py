@@ -71,8 +71,8 @@ def cancel(rest: RestContext, call: Call[OfJob, TerminationMode, None]) -> None:
 ROUTES: Final = (
     Route("GET", "/jobs", job_ids, gives=JobIdsWithStatus),
     Route("GET", "/jobs/overview", overview, gives=JobsOverview),
-    Route("GET", "/jobs/{jobid}", detail, gives=JobDetail, of=OfJob),
+    Route("GET", "/jobs/{jobid}", detail, gives=JobDetail, of=OfJob, of_report=True),
     Route("PATCH", "/jobs/{jobid}", cancel, of=OfJob, query=TerminationMode, status=202),
     Route("GET", "/jobs/{jobid}/status", status, gives=JobStatusInfo, of=OfJob),
-    Route("GET", "/jobs/{jobid}/plan", plan, gives=JobPlan, of=OfJob),
+    Route("GET", "/jobs/{jobid}/plan", plan, gives=JobPlan, of=OfJob, of_report=True),
 )

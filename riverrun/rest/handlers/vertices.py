@@ -149,10 +149,19 @@ _VERTEX: Final = "/jobs/{jobid}/vertices/{vertexid}"
 _SUBTASK: Final = f"{_VERTEX}/subtasks/{{subtaskindex}}"
 _ATTEMPT: Final = f"{_SUBTASK}/attempts/{{attempt}}"
 ROUTES: Final = (
-    Route("GET", _VERTEX, detail, gives=VertexDetail, of=OfVertex),
-    Route("GET", f"{_VERTEX}/subtasktimes", times, gives=VertexTimes, of=OfVertex),
-    Route("GET", f"{_VERTEX}/taskmanagers", task_managers, gives=VertexTaskManagers, of=OfVertex),
-    Route("GET", f"{_VERTEX}/backpressure", pressure, gives=BackPressure, of=OfVertex),
+    Route("GET", _VERTEX, detail, gives=VertexDetail, of=OfVertex, of_report=True),
+    Route("GET", f"{_VERTEX}/subtasktimes", times, gives=VertexTimes, of=OfVertex, of_report=True),
+    Route(
+        "GET",
+        f"{_VERTEX}/taskmanagers",
+        task_managers,
+        gives=VertexTaskManagers,
+        of=OfVertex,
+        of_report=True,
+    ),
+    Route(
+        "GET", f"{_VERTEX}/backpressure", pressure, gives=BackPressure, of=OfVertex, of_report=True
+    ),
     Route("GET", f"{_VERTEX}/accumulators", accumulators, gives=VertexAccumulators, of=OfVertex),
     Route(
         "GET",
@@ -161,7 +170,7 @@ ROUTES: Final = (
         gives=SubtasksAccumulators,
         of=OfVertex,
     ),
-    Route("GET", _SUBTASK, subtask, gives=SubtaskAttempt, of=OfSubtask),
+    Route("GET", _SUBTASK, subtask, gives=SubtaskAttempt, of=OfSubtask, of_report=True),
     Route("GET", _ATTEMPT, attempt, gives=SubtaskAttempt, of=OfAttempt),
     Route(
         "GET",

@@ -79,3 +79,16 @@ def test_a_wrong_mode_of_termination_changes_nothing(
     assert client.patch(f"/jobs/{JOB}?mode=stop").status_code == 400
     assert client.patch(f"/jobs/{JOB}?mode=explode").status_code == 400
     assert dispatcher.asked == []
+
+
+def test_an_answer_is_kept_with_its_report_and_no_longer(
+    client: TestClient, dispatcher: RecordedDispatcher
+) -> None:
+    path = f"/jobs/{reports.JOB}"
+    assert client.get(path).content == client.get(path).content
+
+    dispatcher.reports[reports.JOB] = reports.job(JobStatus.FAILING)
+
+    assert client.get(path).json()["state"] == "FAILING"
+    assert client.get(f"{path}/vertices/{reports.SOURCE}").json()["id"] == reports.SOURCE
+    assert client.get(f"{path}/vertices/{reports.SINK}").json()["id"] == reports.SINK
