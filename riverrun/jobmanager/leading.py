@@ -23,6 +23,8 @@ from riverrun.core.clock import SystemClock
 from riverrun.core.errors import ConfigError, ExternalError, InternalError
 from riverrun.jobmanager.job_manager import JobManager
 from riverrun.jobmanager.kept_jobs import KeptJobs
+from riverrun.rest.server import RestServer, ServerSettings
+from riverrun.rest.standby import standby_app
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +107,8 @@ class LedJobManager:
         election = ha.elect(role)
         election.start()
         try:
-            epoch = _await_election(role)
+            with _answering(config, election.leader_address):
+                epoch = _await_election(role)
             waiting = waiting or make(config, session=True)
             kept = _take_up(ha, epoch, waiting)
         except BaseException:
@@ -171,6 +174,20 @@ def _take_up(ha: HighAvailability, epoch: int, manager: JobManager) -> KeptJobs:
 
 def _on_one_machine(config: Mapping[str, str]) -> bool:
     return options.MASTER.get(config).startswith("local")
+
+
+@contextmanager
+def _answering(config: Mapping[str, str], leader: Callable[[], str | None]) -> Iterator[None]:
+    """Tell callers meanwhile that this JobManager stands by; not where the leader has the same port."""
+    server = RestServer(standby_app(leader), ServerSettings.from_config(config))
+    try:
+        server.start()
+    except ExternalError as e:
+        log.info("standing by without an interface reason=%s", e)
+    try:
+        yield
+    finally:
+        server.close()
 
 
 def _await_election(role: LeaderRole) -> int:
