@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -14,9 +16,9 @@ from typing import Any
 from riverrun.checkpoint.savepoint_store import dispose_savepoint
 from riverrun.cluster.job_master.rescales import RescaleWish
 from riverrun.cluster.savepoint_wishes import SavepointWish, savepoint_wish
-from riverrun.core import options
+from riverrun.core import options, python_options
 from riverrun.core.clock import ManualClock, SystemClock
-from riverrun.core.errors import CheckpointFailed, Failure
+from riverrun.core.errors import CheckpointFailed, Failure, ProgramError
 from riverrun.core.exception_facts import failure_of
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JobStatus
@@ -258,6 +260,7 @@ class InProcessExecutor:
         return InProcessExecutor()
 
     def submit(self, submission: JobSubmission) -> InProcessJob:
+        _check_needs(submission.config)
         job = InProcessJob(submission)
         self._jobs.append(job)
         job.start()
@@ -268,6 +271,27 @@ class InProcessExecutor:
             job.cancel()
             job.wait()
         self._jobs.clear()
+
+
+def _check_needs(config: Mapping[str, str]) -> None:
+    """Functions run in this very process: there is nobody to bring anything to."""
+    python = python_options.PYTHON_EXECUTABLE.get(config)
+    is_other = python is not None and os.path.realpath(python) != os.path.realpath(sys.executable)
+    named = [python_options.PYTHON_EXECUTABLE] if is_other else []
+    named += [
+        option
+        for option in (
+            python_options.PYTHON_ARCHIVES,
+            python_options.PYTHON_REQUIREMENTS,
+            python_options.CACHED_FILES,
+        )
+        if option.get(config)
+    ]
+    if named:
+        raise ProgramError(
+            f"option {named[0].key!r}: is {named[0].get(config)!r}, but the master is 'in-process', where "
+            f"functions run in the program's own process; use the master local[N] or a cluster"
+        )
 
 
 _MEMORY = "memory://riverrun-in-process"

@@ -47,6 +47,21 @@ run_job_manager(json.loads(sys.argv[1]), lambda cluster: print(cluster.url, flus
 """
 
 
+_PROGRAM = """
+from pathlib import Path
+from riverrun import Configuration, StreamExecutionEnvironment
+
+config = Configuration({"riverrun.master": "local[2]", "parallelism.default": "1"})
+env = StreamExecutionEnvironment.get_execution_environment(config)
+env.add_python_archive("words.zip", "words")
+env.register_cached_file("program.py", "itself")
+env.from_collection([0]).map(
+    lambda i: f"{Path('words/hello.txt').read_text()} {i}" if Path("itself").exists() else "none"
+).print()
+env.execute()
+"""
+
+
 class Session:
     """A JobManager in a process of its own."""
 
@@ -188,6 +203,27 @@ def test_an_interpreter_packages_archives_and_files_come_with_the_job(
         assert list(found) == [
             (0, True, "from the archive", "from the wheel", "hello", "greetings")
         ]
+
+
+def test_a_program_that_brings_its_own_jobmanager_brings_archives_and_files_too(
+    tmp_path: Path, nothing_left: None
+) -> None:
+    with zipfile.ZipFile(tmp_path / "words.zip", "w") as archive:
+        archive.writestr("hello.txt", "hello")
+    (tmp_path / "program.py").write_text(_PROGRAM)
+
+    ended = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PATIENCE_S,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "hello 0\n"
 
 
 def test_what_a_job_prints_that_nobody_waits_for_is_in_its_file(session: Session) -> None:

@@ -230,8 +230,8 @@ class JobState:
 
     def _after_attempt(self, status: JobStatus, failure: Failure | None, now: float) -> None:
         self._is_up = False
-        if self._suspended and status is not JobStatus.FINISHED:
-            self._end_suspended()
+        if self._suspended:
+            self._end_suspended(status)
         elif self._is_stopping:
             self._after_stop(now)
         elif status is not JobStatus.FAILED:
@@ -288,11 +288,13 @@ class JobState:
             self._is_stopping = True
             self._decided.append(ev.StopAttempt("the job is being suspended"))
 
-    def _end_suspended(self) -> None:
-        """What stopped the attempt does not matter, unless somebody wanted the job to end."""
+    def _end_suspended(self, status: JobStatus) -> None:
+        """What stopped the attempt does not matter, unless the job is over by it."""
         self._is_stopping = False
-        is_cancelled = self.status is JobStatus.CANCELLING
-        self._end(JobStatus.CANCELED if is_cancelled else JobStatus.SUSPENDED, None)
+        if status is not JobStatus.FINISHED:
+            is_cancelled = self.status is JobStatus.CANCELLING
+            status = JobStatus.CANCELED if is_cancelled else JobStatus.SUSPENDED
+        self._end(status, None)
 
     def _client_failed(self, failure: Failure, now: float) -> None:
         self._client_failure = failure

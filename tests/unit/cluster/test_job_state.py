@@ -215,3 +215,62 @@ def test_the_history_is_bounded() -> None:
 
     assert len(state.failures()) == 100
     assert state.failures()[-1].failure.message == "999"
+
+
+def test_a_suspended_job_stops_its_attempt_and_ends_suspended() -> None:
+    state = running()
+
+    assert feed(state, ev.SuspendRequested()) == [ev.StopAttempt("the job is being suspended")]
+    assert feed(state, ev.AttemptMoved(JobStatus.CANCELLING)) == []
+    assert state.status is RUNNING
+    assert state.will_restart  # what was sent is delivered
+    assert feed(state, ev.AttemptOver(JobStatus.CANCELED, None)) == [
+        ev.EndJob(JobStatus.SUSPENDED, None)
+    ]
+
+
+def test_a_job_without_an_attempt_is_suspended_at_once() -> None:
+    state = restarting()
+
+    assert feed(state, ev.SuspendRequested(), ev.SuspendRequested()) == [
+        ev.EndJob(JobStatus.SUSPENDED, None)
+    ]
+
+
+def test_a_failing_job_is_suspended_instead_of_started_again_or_given_up() -> None:
+    for strategy in (FixedDelay(attempts=2, delay_ms=100), NoRestart()):
+        state = running(strategy)
+        feed(state, ev.AttemptMoved(FAILING), ev.CauseSettled(BOOM), ev.SuspendRequested())
+
+        assert feed(state, ev.AttemptOver(JobStatus.FAILED, BOOM)) == [
+            ev.EndJob(JobStatus.SUSPENDED, None)
+        ]
+
+
+def test_a_job_that_is_being_cancelled_is_not_suspended() -> None:
+    state = running()
+    feed(state, ev.CancelRequested(), ev.AttemptMoved(JobStatus.CANCELLING))
+
+    assert feed(state, ev.SuspendRequested()) == []
+    assert feed(state, ev.AttemptOver(JobStatus.CANCELED, None)) == [
+        ev.EndJob(JobStatus.CANCELED, None)
+    ]
+
+
+def test_a_cancelled_job_is_cancelled_though_it_was_being_suspended() -> None:
+    state = running()
+    feed(state, ev.SuspendRequested(), ev.AttemptMoved(JobStatus.CANCELLING))
+    feed(state, ev.CancelRequested())
+
+    assert feed(state, ev.AttemptOver(JobStatus.CANCELED, None)) == [
+        ev.EndJob(JobStatus.CANCELED, None)
+    ]
+
+
+def test_a_job_that_finishes_first_is_finished() -> None:
+    state = running()
+    feed(state, ev.WorkDone(), ev.SuspendRequested())
+
+    assert feed(state, ev.AttemptOver(JobStatus.FINISHED, None)) == [
+        ev.EndJob(JobStatus.FINISHED, None)
+    ]
