@@ -12,6 +12,7 @@ import typer
 
 from riverrun.cli.python_path import on_python_path
 from riverrun.cli.script import run_module, run_script
+from riverrun.core import python_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,13 @@ class Needs:
             typer.BadParameter: a file is not there.
         """
         return {
-            "python.files": ("-pyfs", _absolute("-pyfs", self.files)),
-            "python.archives": ("-pyarch", _absolute("-pyarch", self.archives)),
-            "python.executable": ("-pyexec", self.executable),
-            "python.requirements": ("-pyreq", _absolute("-pyreq", self.requirements)),
+            python_options.PYTHON_FILES.key: ("-pyfs", _absolute("-pyfs", self.files)),
+            python_options.PYTHON_ARCHIVES.key: ("-pyarch", _absolute("-pyarch", self.archives)),
+            python_options.PYTHON_EXECUTABLE.key: ("-pyexec", self.executable),
+            python_options.PYTHON_REQUIREMENTS.key: (
+                "-pyreq",
+                _absolute("-pyreq", self.requirements),
+            ),
         }
 
 
