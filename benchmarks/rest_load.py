@@ -7,19 +7,16 @@ from the time when it was due.
 """
 
 import argparse
-import asyncio
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Final
@@ -34,7 +31,6 @@ from riverrun.connectors.datagen import DataGeneratorSource
 from riverrun.connectors.discard import DiscardingSink
 
 _EVERY: Final = 20_000
-_CONNECTIONS: Final = 16
 _SETTLE_S: Final = 2.0
 _JOB_MANAGER: Final = """
 import json, sys
@@ -61,70 +57,6 @@ class Tell(MapFunction):
         if self._seen % _EVERY == 0:
             self._file.write(f"{time.monotonic()} {self._seen}\n")
         return value
-
-
-class Caller(asyncio.Protocol):
-    """One connection: requests go one after another, each as soon as the one before is answered."""
-
-    def __init__(self, waits: list[float], wrong: list[bytes]) -> None:
-        self._waits = waits
-        self._wrong = wrong
-        self._due: deque[tuple[float, bytes]] = deque()
-        self._asked: float | None = None
-        self._heard = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what to write to."""
-        self._transport: Any = transport
-
-    def ask(self, due: float, request: bytes) -> None:
-        """Send a request now, or when it is its turn."""
-        self._due.append((due, request))
-        self._next()
-
-    def data_received(self, data: bytes) -> None:
-        """An answer, or a part of one."""
-        self._heard += data
-        head, found, body = self._heard.partition(b"\r\n\r\n")
-        if not found or self._asked is None:
-            return
-        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
-        if len(body) < length:
-            return
-        self._waits.append(time.monotonic() - self._asked)
-        if not head.startswith(b"HTTP/1.1 200"):
-            self._wrong.append(head)
-        self._heard, self._asked = b"", None
-        self._next()
-
-    def _next(self) -> None:
-        if self._asked is None and self._due:
-            self._asked, request = self._due.popleft()
-            self._transport.write(request)
-
-
-async def call(host: str, port: int, paths: Sequence[str], rate: int, seconds: float) -> Any:
-    """Ask ``rate`` times a second; how long each waited, in seconds, and answers that are none."""
-    waits: list[float] = []
-    wrong: list[bytes] = []
-    loop = asyncio.get_running_loop()
-    callers = [
-        (await loop.create_connection(lambda: Caller(waits, wrong), host, port))[1]
-        for _ in range(_CONNECTIONS)
-    ]
-    requests = [f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode() for path in paths]
-    random.Random(7).shuffle(requests)
-    start = time.monotonic()
-    total, sent = int(rate * seconds), 0
-    while sent < total:
-        now = time.monotonic()
-        while sent < total and (due := start + sent / rate) <= now:
-            callers[sent % _CONNECTIONS].ask(due, requests[sent % len(requests)])
-            sent += 1
-        await asyncio.sleep(0.001)
-    while len(waits) < total and time.monotonic() < start + seconds + 30:  # noqa: ASYNC110 (counts)
-        await asyncio.sleep(0.05)
-    return {"waits": waits, "wrong": len(wrong), "asked": total}
 
 
 @contextmanager
@@ -168,6 +100,16 @@ def paths_of(url: str, job: str) -> list[str]:
     ]
 
 
+def cpu_seconds(manager: psutil.Process) -> dict[str, float]:
+    """What each part has used so far: the JobManager itself, Spark's JVM, the workers."""
+    used = {"manager": sum(manager.cpu_times()[:2]), "jvm": 0.0, "workers": 0.0}
+    for process in manager.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            part = "jvm" if "java" in process.name() else "workers"
+            used[part] += sum(process.cpu_times()[:2])
+    return used
+
+
 def rate_between(notes: Path, start: float, end: float) -> float:
     """Records per second between two times, over all subtasks."""
     total = 0.0
@@ -183,7 +125,7 @@ def loaded(url: str, paths: Sequence[str], rate: int, seconds: float) -> Any:
     """A load of requests from a process of its own."""
     arguments = [url, json.dumps(list(paths)), str(rate), str(seconds)]
     ended = subprocess.run(
-        [sys.executable, "-m", "benchmarks.rest_load", "--call", *arguments],
+        [sys.executable, "-m", "benchmarks.rest_callers", *arguments],
         capture_output=True,
         text=True,
         check=True,
@@ -193,7 +135,8 @@ def loaded(url: str, paths: Sequence[str], rate: int, seconds: float) -> Any:
 
 def measure(rate: int, seconds: float, spans: int, parallelism: int) -> Table:
     """Alternate spans with and without requests."""
-    table = Table("span", "records/s", "requests/s", "p50 ms", "p99 ms", "max ms", "JobManager CPU")
+    columns = ("span", "records/s", "requests/s", "p50 ms", "p99 ms", "max ms")
+    table = Table(*columns, "CPU: JobManager", "JVM", "workers", "callers")
     rates: dict[bool, list[float]] = {False: [], True: []}
     with tempfile.TemporaryDirectory() as name, session(Path(name)) as (url, process):
         notes = Path(name) / "notes"
@@ -218,13 +161,16 @@ def measure(rate: int, seconds: float, spans: int, parallelism: int) -> Table:
         paths = paths_of(url, str(job.get_job_id()))
         for span in range(2 * spans):
             with_load = span % 2 == 1
-            start, cpu = time.monotonic(), sum(process.cpu_times()[:2])
+            start, before = time.monotonic(), cpu_seconds(process)
             found: Any = None
             if with_load:
                 found = loaded(url, paths, rate, seconds)
             else:
                 time.sleep(seconds)
-            end, used = time.monotonic(), sum(process.cpu_times()[:2]) - cpu
+            end, after = time.monotonic(), cpu_seconds(process)
+            used = {part: (after[part] - before[part]) / (end - start) for part in before}
+            if found is not None:
+                start, end = found["start"], found["end"]
             time.sleep(_SETTLE_S)
             rates[with_load].append(rate_between(notes, start, end))
             table.add_row(*_row(rates[with_load][-1], found, end - start, used))
@@ -235,15 +181,23 @@ def measure(rate: int, seconds: float, spans: int, parallelism: int) -> Table:
     return table
 
 
-def _row(records: float, found: Any, seconds: float, cpu: float) -> list[str]:
-    share = f"{100 * cpu / seconds:.0f} %"
+def _row(records: float, found: Any, seconds: float, used: Mapping[str, float]) -> list[str]:
+    shares = [f"{100 * share:.0f} %" for share in used.values()]
     if found is None:
-        return ["alone", f"{records:,.0f}", "", "", "", "", share]
+        return ["alone", f"{records:,.0f}", "", "", "", "", *shares, ""]
     waits = sorted(1000 * wait for wait in found["waits"])
     cuts = quantiles(waits, n=100)
     figures = [f"{each:.1f}" for each in (cuts[49], cuts[98], waits[-1])]
     name = "with requests" if not found["wrong"] else f"{found['wrong']} answers were no 200"
-    return [name, f"{records:,.0f}", f"{len(waits) / seconds:,.0f}", *figures, share]
+    rate = f"{len(waits) / seconds:,.0f}"
+    return [
+        name,
+        f"{records:,.0f}",
+        rate,
+        *figures,
+        *shares,
+        f"{100 * found['cpu'] / seconds:.0f} %",
+    ]
 
 
 def main() -> None:
@@ -253,14 +207,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--spans", type=int, default=2)
     parser.add_argument("--parallelism", type=int, default=1)
-    parser.add_argument("--call", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.call:
-        url, paths, rate, seconds = given.call
-        host, _, port = url.rpartition("/")[2].partition(":")
-        found = asyncio.run(call(host, int(port), json.loads(paths), int(rate), float(seconds)))
-        sys.stdout.write(json.dumps(found))
-        return
     table = measure(given.rate, given.seconds, given.spans, given.parallelism)
     Console(width=110).print(table)
 
