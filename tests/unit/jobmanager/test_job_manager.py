@@ -137,10 +137,10 @@ def running(manager: JobManager, executor: PlayedExecutor, sent: SubmitRequest) 
 
 
 def await_status(manager: JobManager, job: JobId, status: JobStatus) -> JobReport:
-    return wait_until(
-        lambda: report if (report := manager.dispatcher.job(job)).status == status.value else None,
-        what=f"job in {status}",
+    wait_until(
+        lambda: manager.dispatcher.job(job).status == status.value, what=f"the job in {status}"
     )
+    return manager.dispatcher.job(job)
 
 
 def test_a_job_waits_for_slots_and_says_so_until_they_are_free(
@@ -148,10 +148,8 @@ def test_a_job_waits_for_slots_and_says_so_until_they_are_free(
 ) -> None:
     first = running(manager, executor, request(1))
     second = submit(manager, request(2))
-    report = wait_until(
-        lambda: report if (report := manager.dispatcher.job(second)).status_text else None,
-        what="a word about waiting",
-    )
+    wait_until(lambda: manager.dispatcher.job(second).status_text, what="a word about waiting")
+    report = manager.dispatcher.job(second)
 
     assert report.status == "INITIALIZING"
     assert "waiting for" in (report.status_text or "")

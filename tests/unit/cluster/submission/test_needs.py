@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from riverrun.cluster.submission import needs as module
 from riverrun.cluster.submission.needs import Needs, gathered
 from riverrun.core.errors import ExternalError, ProgramError
 
@@ -109,7 +108,7 @@ def played_pip(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> No
         f"target.mkdir()\n{script}\n"
     )
     program.chmod(0o755)
-    monkeypatch.setattr(module.sys, "executable", str(program))
+    monkeypatch.setattr(sys, "executable", str(program))
 
 
 def test_packages_that_are_pure_python_are_sent_as_a_zip(
