@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from riverrun.cluster.delivery import RawHandler
 from riverrun.cluster.dispatcher.gateway import JobIsKnown, UnknownJob
 from riverrun.cluster.submission.artifacts import ArtifactStore
@@ -19,7 +21,7 @@ from riverrun.cluster.submission.wire import SentFile, SubmitRequest
 from riverrun.core import cluster_options, options
 from riverrun.core.errors import ProgramError
 from riverrun.core.ids import JobId
-from riverrun.core.option_registry import check_config
+from riverrun.core.option_registry import check_config, option_of
 from riverrun.graph.executor import JobSubmission
 from riverrun.graph.program_code import CodeFile, ProgramCode
 from riverrun.graph.sealed import decode_graph
@@ -30,6 +32,8 @@ log = logging.getLogger(__name__)
 _REMEMBERED: Final = 1000
 """Of how many jobs the values are still given to clients that come late, though they have ended."""
 _RUNS_PER_MS: Final = 1 << 20
+_OF_JOBS: Final = ("execution.checkpointing.", "state.", "restart-strategy", "s3.")
+"""How options begin that a JobManager may set for all its jobs."""
 _LOOK_S: Final = 0.02
 
 
@@ -59,6 +63,7 @@ class SessionSubmissions:
         self._run = run
         self._is_known = is_known
         self._config = config
+        self._job_defaults = job_defaults(config)
         self._artifacts = ArtifactStore(folder, cluster_options.UPLOAD_MAX.get(config))
         self._outputs = outputs or folder / "outputs"
         self._lock = threading.Lock()
@@ -72,6 +77,9 @@ class SessionSubmissions:
 
     def submit(self, request: SubmitRequest) -> JobId:
         job = JobId(request.job)
+        request = msgspec.structs.replace(
+            request, config=with_defaults(request.config, self._job_defaults)
+        )
         check_config(request.config)
         _check_python(request)
         submission = self._submission(request)
@@ -160,3 +168,29 @@ def _check_python(request: SubmitRequest) -> None:
             f"job {request.name!r}: was compiled with Python {request.python_version}, and the workers "
             f"run {here}; use that version, or ship an interpreter with -pyarch and -pyexec"
         )
+
+
+def job_defaults(config: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a JobManager that hold for jobs which do not say otherwise.
+
+    >>> job_defaults({"rest.port": "8081", "execution.checkpointing.dir": "/checkpoints"})
+    {'execution.checkpointing.dir': '/checkpoints'}
+    """
+    return {key: value for key, value in config.items() if key.startswith(_OF_JOBS)}
+
+
+def with_defaults(config: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """A job's settings, and those of the JobManager for what the job leaves open.
+
+    A setting under an older name counts for the option that it means.
+
+    >>> with_defaults({"state.backend": "rocksdb"}, {"state.backend.type": "hashmap"})
+    {'state.backend': 'rocksdb'}
+    """
+    said = {option.key for key in config if (option := option_of(key)) is not None} | set(config)
+    open_ones = {
+        key: value
+        for key, value in defaults.items()
+        if key not in said and ((option := option_of(key)) is None or option.key not in said)
+    }
+    return {**open_ones, **config}
