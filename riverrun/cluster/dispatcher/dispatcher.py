@@ -28,8 +28,9 @@ from riverrun.storage.open import absolute_location, open_storage
 log = logging.getLogger(__name__)
 
 _FRESH_MS: Final = 100.0
-"""What is this young is given again: a page asks for many parts of a report at once, and Spark's list of
-executors takes a while."""
+"""A report this young is given again: a page asks for many parts of it at once."""
+_EXECUTORS_FRESH_MS: Final = 1000.0
+"""The same for the executors: Spark's JVM takes 10 ms to list them."""
 _SLOW_WORK: Final = 4
 """How many slow wishes are carried out at a time."""
 
@@ -118,7 +119,7 @@ class JobDispatcher:
 
     def task_managers(self) -> Sequence[TaskManager]:
         now = self._clock.monotonic()
-        if now - self._listed_at > _FRESH_MS:
+        if now - self._listed_at > _EXECUTORS_FRESH_MS:
             self._listed = self._task_managers()
             self._listed_at = now
         return self._listed
