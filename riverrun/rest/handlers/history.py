@@ -127,6 +127,7 @@ ROUTES: Final = (
         gives=Exceptions,
         of=OfJob,
         query=MaxExceptions,
+        of_report=True,
     ),
     Route(
         "GET",

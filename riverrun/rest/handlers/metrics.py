@@ -125,8 +125,24 @@ def _indices(ranges: str, end: int) -> Iterator[int]:
 _VERTEX: Final = "/jobs/{jobid}/vertices/{vertexid}"
 ROUTES: Final = (
     Route("GET", "/jobs/metrics", over_jobs, gives=AggregatedMetrics, query=OverJobs),
-    Route("GET", "/jobs/{jobid}/metrics", of_job, gives=Metrics, of=OfJob, query=Wanted),
-    Route("GET", f"{_VERTEX}/metrics", of_vertex, gives=Metrics, of=OfVertex, query=Wanted),
+    Route(
+        "GET",
+        "/jobs/{jobid}/metrics",
+        of_job,
+        gives=Metrics,
+        of=OfJob,
+        query=Wanted,
+        of_report=True,
+    ),
+    Route(
+        "GET",
+        f"{_VERTEX}/metrics",
+        of_vertex,
+        gives=Metrics,
+        of=OfVertex,
+        query=Wanted,
+        of_report=True,
+    ),
     Route(
         "GET",
         f"{_VERTEX}/subtasks/metrics",
@@ -134,6 +150,7 @@ ROUTES: Final = (
         gives=AggregatedMetrics,
         of=OfVertex,
         query=OverSubtasks,
+        of_report=True,
     ),
     Route(
         "GET",
@@ -142,6 +159,7 @@ ROUTES: Final = (
         gives=Metrics,
         of=OfSubtask,
         query=Wanted,
+        of_report=True,
     ),
-    Route("GET", f"{_VERTEX}/watermarks", watermarks, gives=Metrics, of=OfVertex),
+    Route("GET", f"{_VERTEX}/watermarks", watermarks, gives=Metrics, of=OfVertex, of_report=True),
 )
