@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from functools import cache
 from importlib.metadata import distributions
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -37,7 +37,7 @@ from riverrun.rest.vertex_rendering import subtask_of, vertex_of
 class Flames(msgspec.Struct, frozen=True):
     """Which samples, and of which subtask; without one, of all."""
 
-    type: FlameType = FlameType.FULL
+    type: Literal["FULL", "ON_CPU", "OFF_CPU"] = "FULL"
     subtaskindex: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
@@ -75,7 +75,7 @@ def flame_graph(rest: RestContext, call: Call[OfVertex, Flames, None]) -> FlameG
         return asked
 
     key = (report.id, vertex.id, "" if index is None else str(index))
-    return rest.flame_graphs.get(key, call.query.type, ask)
+    return rest.flame_graphs.get(key, FlameType(call.query.type), ask)
 
 
 def environment(rest: RestContext, call: Call[Nothing, Nothing, None]) -> EnvironmentInfo:

@@ -39,6 +39,7 @@ class RecordedDispatcher:
         self.reports: dict[str, JobReport] = {reports.JOB: reports.job()}
         self.asked: list[tuple[Any, ...]] = []
         self.outcome: Future[Any] = Future()
+        self.answer: Future[Answer] = Future()
         self.managers = [TaskManager("0", "worker-1", 7078, cores=2, slots=4, slots_used=3)]
 
     def facts(self) -> ClusterFacts:
@@ -85,7 +86,8 @@ class RecordedDispatcher:
         self._ask("require", job, dict(bounds))
 
     def ask(self, job: JobId, task: SubtaskId, question: Question) -> Future[Answer]:
-        return self._ask("task", job, task, question)
+        self._ask("task", job, task, question)
+        return self.answer
 
     def _ask(self, what: str, job: JobId, *facts: Any) -> Future[Any]:
         self.job(job)

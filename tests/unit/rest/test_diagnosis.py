@@ -163,7 +163,7 @@ def test_logs_of_other_machines_are_fetched_from_a_task_there(
     client: TestClient, dispatcher: RecordedDispatcher
 ) -> None:
     manager = f"/taskmanagers/{resource_id('0')}"
-    dispatcher.outcome.set_result(LogPiece(b"far away", 0, 8))
+    dispatcher.answer.set_result(LogPiece(b"far away", 0, 8))
 
     assert client.get(f"{manager}/logs/taskmanager-0.log").text == "far away"
     what, job, _, question = dispatcher.asked[0]
@@ -176,7 +176,7 @@ def test_the_files_of_other_machines_are_those_that_a_task_names(
     client: TestClient, dispatcher: RecordedDispatcher
 ) -> None:
     path = "/taskmanagers/{taskmanagerid}/logs"
-    dispatcher.outcome.set_result(LogList([LogFile("taskmanager-0.log", 8, 1)]))
+    dispatcher.answer.set_result(LogList([LogFile("taskmanager-0.log", 8, 1)]))
 
     response = client.get(path.format(taskmanagerid=resource_id("0")))
 
@@ -187,7 +187,7 @@ def test_the_files_of_other_machines_are_those_that_a_task_names(
 def test_a_file_that_a_task_does_not_have_is_not_found(
     client: TestClient, dispatcher: RecordedDispatcher
 ) -> None:
-    dispatcher.outcome.set_exception(TaskRefused("log file 'x.log': is not there"))
+    dispatcher.answer.set_exception(TaskRefused("log file 'x.log': is not there"))
 
     response = client.get(f"/taskmanagers/{resource_id('0')}/logs/x.log")
 
@@ -198,7 +198,7 @@ def test_a_file_that_a_task_does_not_have_is_not_found(
 def test_a_task_manager_without_tasks_cannot_be_asked(
     client: TestClient, dispatcher: RecordedDispatcher
 ) -> None:
-    dispatcher.outcome.set_exception(TaskGone("gone"))
+    dispatcher.answer.set_exception(TaskGone("gone"))
 
     assert client.get(f"/taskmanagers/{resource_id('0')}/logs").status_code == 404
     dispatcher.reports[reports.JOB] = reports.job(JobStatus.FINISHED)
@@ -211,7 +211,7 @@ def test_thread_dumps_of_a_task_manager_come_from_its_tasks(
     client: TestClient, dispatcher: RecordedDispatcher
 ) -> None:
     path = "/taskmanagers/{taskmanagerid}/thread-dump"
-    dispatcher.outcome.set_result(Threads([ThreadStack("map (1/2)#0", "\tat slow (user.py:7)")]))
+    dispatcher.answer.set_result(Threads([ThreadStack("map (1/2)#0", "\tat slow (user.py:7)")]))
 
     response = client.get(path.format(taskmanagerid=resource_id("0")))
 
@@ -231,7 +231,7 @@ def test_flame_graphs_are_made_on_request_and_kept_for_a_while(
 ) -> None:
     assert client.get(f"{_VERTEX}/flamegraph").json() == {"endTimestamp": -3}
     assert [asked[3] for asked in dispatcher.asked] == [Sample(200, 10, 100)] * 2
-    dispatcher.outcome.set_result(_STACKS)
+    dispatcher.answer.set_result(_STACKS)
 
     graph = client.get(f"{_VERTEX}/flamegraph").json()
     on_cpu = client.get(f"{_VERTEX}/flamegraph", params={"type": "ON_CPU"}).json()["data"]
@@ -262,7 +262,7 @@ def test_a_flame_graph_of_one_subtask_asks_only_that(
 def test_what_does_not_run_has_no_flame_graph(
     client: TestClient, dispatcher: RecordedDispatcher
 ) -> None:
-    dispatcher.outcome.set_exception(TaskGone("gone"))
+    dispatcher.answer.set_exception(TaskGone("gone"))
     client.get(f"{_VERTEX}/flamegraph")
     (vertex, *_) = reports.job().vertices
     ended = reports.changed(vertex, subtasks=(reports.subtask(0, "FINISHED"),))  # type: ignore[arg-type]

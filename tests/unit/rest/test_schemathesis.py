@@ -22,6 +22,7 @@ from schemathesis.checks import (
 from schemathesis.specs.openapi.checks import allow_header_conformance
 from starlette.testclient import TestClient
 
+from riverrun.cluster.inquiries import TaskGone
 from riverrun.cluster.submission.artifacts import ArtifactStore
 from riverrun.cluster.submission.client_values import ClientValues
 from riverrun.cluster.submission.wire import SubmitRequest
@@ -84,8 +85,10 @@ class NeverRun(UploadedPrograms):
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("rest")
+    dispatcher = RecordedDispatcher()
+    dispatcher.answer.set_exception(TaskGone("no task answers here"))
     context = RestContext(
-        RecordedDispatcher(),
+        dispatcher,
         submissions=OneJob(folder / "artifacts"),
         programs=NeverRun(folder / "programs"),
         upload_limit=100_000,
