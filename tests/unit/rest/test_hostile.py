@@ -62,7 +62,7 @@ class Victim:
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.folder = folder
         self.dispatcher = RecordedDispatcher()
-        self.dispatcher.outcome.set_exception(UnknownLogFile("there is none"))
+        self.dispatcher.answer.set_exception(UnknownLogFile("there is none"))
         self.shut_downs: list[None] = []
         context = RestContext(
             self.dispatcher,
