@@ -26,6 +26,7 @@ from riverrun.api.watermark_strategy import WatermarkStrategy
 from riverrun.client.job_manager import JobManagerClient
 from riverrun.connectors.datagen import DataGeneratorSource
 from riverrun.core.configuration import Configuration
+from riverrun.core.errors import CheckpointFailed
 from riverrun.core.ids import JobId
 from riverrun.core.lifecycle import JOB_MOVES, JobStatus
 from riverrun.datastream.data_stream import DataStream
@@ -319,11 +320,20 @@ class Client:
         numbers(env, None, 50.0).key_by(lambda i: i % 7).map(lambda i: i).uid("map").print()
         env.execute_async(f"endless-{self._number}")
         await_status(self._client, job, JobStatus.RUNNING)
-        taken = self._client.savepoint(job, str(self._savepoints)).result(_PATIENCE_S)
+        taken = wait_until(lambda: self._savepoint(job), what="a savepoint of a job that runs")
         self._interfere(job)
         self._client.cancel(job)
         await_status(self._client, job, JobStatus.CANCELED)
-        return Path(taken)
+        return Path(str(taken))
+
+    def _savepoint(self, job: JobId) -> str | None:
+        """Where it is; ``None`` while a task of the job does not run yet, or is restarted."""
+        try:
+            return self._client.savepoint(job, str(self._savepoints)).result(_PATIENCE_S)
+        except CheckpointFailed as e:
+            if "does not run at present" in str(e):
+                return None
+            raise
 
     def _interfere(self, job: JobId) -> None:
         """A bounded job may be over by then, which is a refusal and nothing else."""

@@ -209,7 +209,7 @@ class ResourceManager:
     def _list(self) -> None:
         moved = self._registry.observe(self._view.task_managers(), Millis(self._clock.now()))
         for each in moved.came:
-            log.info(
+            log.debug(
                 "executor came id=%s host=%s:%d slots=%d", each.id, each.host, each.port, each.slots
             )
         for each in moved.left:
