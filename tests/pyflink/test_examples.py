@@ -51,7 +51,9 @@ def test_a_script_prints_what_it_prints_under_pyflink(name: str, scripts: Path) 
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ON_SPARK)
+@pytest.mark.parametrize(
+    "name", [ON_SPARK[0], *(pytest.param(each, marks=pytest.mark.slow) for each in ON_SPARK[1:])]
+)
 def test_a_script_prints_the_same_on_spark(name: str, scripts: Path) -> None:
     assert river(scripts / f"{name}.py", "--master", "local[2]") == RECORDED[name]
 

@@ -76,7 +76,7 @@ def expected(slide: int) -> Counter[Any]:
     return found
 
 
-@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+@pytest.mark.parametrize("backend", [pytest.param("hashmap", marks=pytest.mark.slow), "rocksdb"])
 def test_aggregates_of_columns_are_exact_though_workers_are_killed(
     make_env: MakeEnv, tmp_path: Path, backend: str
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_killed_driver_takes_its_jvm_its_workers_and_its_files_with_it(
     figure("from the driver's death to the end of its last process", watch.seconds, "s")
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_interrupted_leaves_nothing(tmp_path: Path, nothing_left: None) -> None:
     driver = start_script(tmp_path, _ENDLESS)
     wait_until((tmp_path / "stuck").exists, what="a record in the function", timeout_s=120)

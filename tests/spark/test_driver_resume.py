@@ -156,6 +156,7 @@ def test_a_driver_may_die_at_each_of_its_operations_of_the_store(
     program.finish(driver)
 
 
+@pytest.mark.slow
 def test_results_are_exact_though_executors_are_killed(
     tmp_path: Path, nothing_left: None, figure: Figure
 ) -> None:

@@ -165,7 +165,11 @@ def status(url: str, job: str) -> str:
     "ends",
     [
         pytest.param(lambda process: process.kill(), id="killed"),
-        pytest.param(lambda process: process.send_signal(signal.SIGTERM), id="told to end"),
+        pytest.param(
+            lambda process: process.send_signal(signal.SIGTERM),
+            id="told to end",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_standby_goes_on_with_the_jobs_and_totals_are_exact(

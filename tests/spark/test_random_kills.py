@@ -15,7 +15,15 @@ from tests.spark.conftest import MakeEnv, Row
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize(
+    "way",
+    # Each mode with each backend at once; the rest of the combinations takes its time.
+    [
+        way if place % 2 == place // 2 % 2 else pytest.param(way, marks=pytest.mark.slow)
+        for place, way in enumerate(WAYS)
+    ],
+    ids=str,
+)
 def test_results_are_exact_though_workers_are_killed_at_random_moments(
     make_env: MakeEnv, tmp_path: Path, way: Way, row: Row
 ) -> None:

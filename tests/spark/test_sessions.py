@@ -206,6 +206,7 @@ def test_an_interpreter_packages_archives_and_files_come_with_the_job(
         ]
 
 
+@pytest.mark.slow
 def test_a_program_that_brings_its_own_jobmanager_brings_archives_and_files_too(
     tmp_path: Path, nothing_left: None
 ) -> None:
