@@ -6,7 +6,7 @@ Times are milliseconds since the epoch, durations milliseconds, sizes bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -169,11 +169,16 @@ class StatsSummary:
         if not values:
             return StatsSummary()
         ordered = sorted(values)
-        quantiles = (_quantile(ordered, part) for part in (0.5, 0.9, 0.95, 0.99, 0.999))
+        quantiles = (quantile(ordered, part) for part in (0.5, 0.9, 0.95, 0.99, 0.999))
         return StatsSummary(ordered[0], ordered[-1], sum(ordered) // len(ordered), *quantiles)
 
 
-def _quantile(ordered: list[int], part: float) -> float:
+def quantile(ordered: Sequence[int], part: float) -> float:
+    """The value below which ``part`` of ``ordered`` lies, between two of them where it must be.
+
+    >>> quantile([1, 2, 3, 4], 0.25)
+    1.75
+    """
     place = part * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)

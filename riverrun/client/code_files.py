@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import sysconfig
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -53,6 +54,7 @@ def _is_installed(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in _installed_folders())
 
 
+@cache
 def _installed_folders() -> set[Path]:
     places = {Path(place).absolute() for place in sysconfig.get_paths().values()}
     # Where this very package is: installed elsewhere in its own way.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast, get_args
 
 import msgspec
 
@@ -24,17 +24,7 @@ from riverrun.core.ids import EdgeId, VertexId
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
 from riverrun.graph.operator_shapes import shape_of
-from riverrun.graph.partitioning import (
-    Broadcast,
-    Custom,
-    Forward,
-    Global,
-    Hash,
-    Partitioning,
-    Rebalance,
-    Rescale,
-    Shuffle,
-)
+from riverrun.graph.partitioning import Partitioning
 from riverrun.graph.pickling import dumps, loads
 from riverrun.graph.specs import OperatorSpec, SinkSpec, SourceSpec
 from riverrun.serde.type_info import TypeInformation
@@ -184,8 +174,7 @@ class _Graph(msgspec.Struct, frozen=True, kw_only=True):
 
 _DECODER: Final = msgspec.msgpack.Decoder(_Graph)
 _PARTITIONINGS: Final[dict[str, type[Partitioning]]] = {
-    kind.__name__: kind
-    for kind in (Forward, Hash, Rebalance, Rescale, Shuffle, Broadcast, Global, Custom)
+    kind.__name__: kind for kind in get_args(Partitioning)
 }
 _IDENTITY: Final = frozenset({"id", "operators"})
 

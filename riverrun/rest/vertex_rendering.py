@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from riverrun.checkpoint.statistics import StatsSummary
+from riverrun.checkpoint.statistics import StatsSummary, quantile
 from riverrun.cluster.job_report import (
     AccumulatorReport,
     AttemptReport,
@@ -125,25 +125,17 @@ def aggregated(subtasks: Iterable[SubtaskReport], now: int) -> Aggregated:
 
 
 def _spread(values: Sequence[int]) -> dict[str, int]:
-    summary = StatsSummary.of(values)
+    summary, ordered = StatsSummary.of(values), sorted(values)
     return {
         "min": summary.min,
         "max": summary.max,
         "avg": summary.avg,
         "sum": sum(values),
         "median": int(summary.p50),
-        "p25": int(_quarter(values)),
-        "p75": int(-_quarter([-value for value in values])),
+        "p25": int(quantile(ordered, 0.25)),
+        "p75": int(quantile(ordered, 0.75)),
         "p95": int(summary.p95),
     }
-
-
-def _quarter(values: Sequence[int]) -> float:
-    ordered = sorted(values)
-    place = (len(ordered) - 1) / 4
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
 def on_task_managers(vertex: VertexReport, now: int) -> list[VertexOnTaskManager]:

@@ -8,7 +8,8 @@ from concurrent.futures import Future
 from typing import Any, NoReturn
 
 from riverrun.cluster.dispatcher.gateway import JobIsOver
-from riverrun.cluster.job_report import FailureReport, JobReport
+from riverrun.cluster.job_master.reporting import failure_report
+from riverrun.cluster.job_report import JobReport
 from riverrun.core.clock import Clock, SystemClock
 from riverrun.core.errors import CheckpointFailed, Failure
 from riverrun.core.exception_facts import failure_of
@@ -103,7 +104,7 @@ class InitializingJob:
     def report(self) -> JobReport:
         with self._lock:
             status, failure, times = self.status(), self._failure, dict(self._times)
-        shown = None if failure is None else _shown(failure, times[status])
+        shown = None if failure is None else failure_report(failure, times[status])
         return JobReport(
             id=str(self.job_id),
             name=self.name,
@@ -161,13 +162,3 @@ class InitializingJob:
 
     def _not_yet(self) -> str:
         return f"job {self.name!r} ({self.job_id}): does not run yet; ask again when it is RUNNING"
-
-
-def _shown(failure: Failure, at: int) -> FailureReport:
-    return FailureReport(
-        at=at,
-        type_name=failure.type_name,
-        message=failure.message,
-        traceback=failure.traceback,
-        hint=failure.hint,
-    )
