@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from riverrun.rest.bodies.jobs import JobDetails
 
 _WIDE: Final = 4096
 _STYLES: Final = {
@@ -28,6 +31,14 @@ _UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 def show_json(value: Mapping[str, Any]) -> None:
     """Print an object for machines."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def tell_of_job(job: JobDetails, words: str, *, as_json: bool, **facts: str) -> None:
+    """Say what was done with a job: ``words`` for people, or its id, its name and ``facts`` for machines."""
+    if as_json:
+        show_json({"job_id": job.jid, "name": job.name, **facts})
+    else:
+        typer.echo(words)
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

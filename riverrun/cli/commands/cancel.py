@@ -58,6 +58,7 @@ def cancel(  # noqa: PLR0913  (a command's options)
     config_file: ConfigFile = None,
 ) -> None:
     """Cancel a job at once, without a savepoint; exit code 1 if it ended in another way."""
+    from riverrun.cli.shown import tell_of_job  # noqa: PLC0415
     from riverrun.core.ids import JobId  # noqa: PLC0415
 
     if with_savepoint:
@@ -72,10 +73,10 @@ def cancel(  # noqa: PLR0913  (a command's options)
         _check_is_alive(found)
         client.cancel(JobId(found.jid))
         if detached:
-            _tell(found, f"Cancelling job {found.jid}.", as_json=as_json, status="CANCELLING")
+            tell_of_job(found, f"Cancelling job {found.jid}.", as_json=as_json, status="CANCELLING")
             return
         status = _end_of(client, found, f"cancelling job {found.name!r}")
-        _tell(found, f"Cancelled job {found.jid}.", as_json=as_json, status=status.value)
+        tell_of_job(found, f"Cancelled job {found.jid}.", as_json=as_json, status=status.value)
         if status.value != "CANCELED":
             typer.echo(f"job {found.name!r} ended by itself before: {status.value}", err=True)
             raise typer.Exit(FAILED)
@@ -93,7 +94,7 @@ def stop(  # noqa: PLR0913  (a command's options)
     config_file: ConfigFile = None,
 ) -> None:
     """Stop a job with a savepoint, from which it can go on later."""
-    from riverrun.cli.shown import waiting  # noqa: PLC0415
+    from riverrun.cli.shown import tell_of_job, waiting  # noqa: PLC0415
     from riverrun.core.ids import JobId  # noqa: PLC0415
 
     with Asked.of(address, define, config_file) as asked:
@@ -102,13 +103,13 @@ def stop(  # noqa: PLR0913  (a command's options)
         taken = client.stop(JobId(found.jid), savepoint_path, drain=drain)
         if detached:
             words = f"Stopping job {found.jid} with a savepoint."
-            _tell(found, words, as_json=as_json, status=found.state)
+            tell_of_job(found, words, as_json=as_json, status=found.state)
             return
         with waiting(f"stopping job {found.name!r} with a savepoint"):
             place = taken.result()
         status = _end_of(client, found, f"job {found.name!r} ends")
         words = f"Stopped job {found.jid}.\nSavepoint completed. Path: {place}"
-        _tell(found, words, as_json=as_json, status=status.value, savepoint=place)
+        tell_of_job(found, words, as_json=as_json, status=status.value, savepoint=place)
 
 
 def _check_is_alive(job: JobDetails) -> None:
@@ -125,12 +126,3 @@ def _end_of(client: JobManagerClient, job: JobDetails, title: str) -> JobStatus:
 
     with waiting(title):
         return RemoteJob(client, JobId(job.jid), job.name, {}).wait()
-
-
-def _tell(job: JobDetails, words: str, *, as_json: bool, **facts: str) -> None:
-    from riverrun.cli.shown import show_json  # noqa: PLC0415
-
-    if as_json:
-        show_json({"job_id": job.jid, "name": job.name, **facts})
-    else:
-        typer.echo(words)

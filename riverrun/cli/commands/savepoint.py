@@ -58,36 +58,30 @@ def checkpoint(
     config_file: ConfigFile = None,
 ) -> None:
     """Take a checkpoint of a running job now, beside the periodic ones."""
-    from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
+    from riverrun.cli.shown import tell_of_job, waiting  # noqa: PLC0415
     from riverrun.core.ids import JobId  # noqa: PLC0415
 
     with Asked.of(address, define, config_file) as asked:
         client, found = asked.job(job)
         with waiting(f"taking a checkpoint of job {found.name!r}"):
             place = client.checkpoint(JobId(found.jid)).result()
-        if as_json:
-            show_json({"job_id": found.jid, "name": found.name, "checkpoint": place})
-        else:
-            typer.echo(f"Checkpoint completed. Path: {place}")
+        words = f"Checkpoint completed. Path: {place}"
+        tell_of_job(found, words, as_json=as_json, checkpoint=place)
 
 
 def _take(asked: Asked, word: str, folder: str | None, *, detached: bool, as_json: bool) -> None:
-    from riverrun.cli.shown import show_json, waiting  # noqa: PLC0415
+    from riverrun.cli.shown import tell_of_job, waiting  # noqa: PLC0415
     from riverrun.core.ids import JobId  # noqa: PLC0415
 
     client, found = asked.job(word)
     taken = client.savepoint(JobId(found.jid), folder)
-    facts = {"job_id": found.jid, "name": found.name}
     if detached:
-        words = f"Taking a savepoint of job {found.jid}."
-    else:
-        with waiting(f"taking a savepoint of job {found.name!r}"):
-            facts["savepoint"] = taken.result()
-        words = f"Savepoint completed. Path: {facts['savepoint']}"
-    if as_json:
-        show_json(facts)
-    else:
-        typer.echo(words)
+        tell_of_job(found, f"Taking a savepoint of job {found.jid}.", as_json=as_json)
+        return
+    with waiting(f"taking a savepoint of job {found.name!r}"):
+        place = taken.result()
+    words = f"Savepoint completed. Path: {place}"
+    tell_of_job(found, words, as_json=as_json, savepoint=place)
 
 
 def _dispose(asked: Asked, path: str, *, as_json: bool) -> None:
