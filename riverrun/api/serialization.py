@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from riverrun.serde.type_info import TypeInformation
@@ -28,6 +28,14 @@ class SerializationSchema(ABC):
     def serialize(self, element: Any) -> bytes:
         """The bytes of ``element``."""
 
+    def open(self) -> None:  # noqa: B027  (an optional hook)
+        """Prepare in the worker, before the first record: connections, compiled codecs."""
+
+    def serialize_run(self, elements: Sequence[Any]) -> list[bytes]:
+        """The bytes of each; override it when a run is cheaper than its parts."""
+        serialize = self.serialize
+        return [serialize(element) for element in elements]
+
 
 class DeserializationSchema(ABC):
     """Makes records of bytes, one message at a time."""
@@ -35,6 +43,17 @@ class DeserializationSchema(ABC):
     @abstractmethod
     def deserialize(self, message: bytes) -> Any:
         """The record of ``message``; None: there is none."""
+
+    def open(self) -> None:  # noqa: B027  (an optional hook)
+        """Prepare in the worker, before the first message: connections, compiled codecs."""
+
+    def deserialize_run(self, messages: Sequence[bytes]) -> list[Any]:
+        """The record of each, None where there is none; override it when a run is cheaper than its parts.
+
+        When it raises, the caller asks for the messages one by one to find the bad ones.
+        """
+        deserialize = self.deserialize
+        return [deserialize(message) for message in messages]
 
     def is_end_of_stream(self, next_element: Any) -> bool:
         """Whether no records follow ``next_element``, which is not given on."""

@@ -7,6 +7,10 @@ hands it over as committables (``prepare_commit``), which become part of the che
 checkpoint is complete the committer makes them visible. After a failure the committables of the
 checkpoint that is restored are committed again, so a commit must be idempotent: ``Committable.id`` is
 the same each time.
+
+A sink that must commit what all its writers prepared in one step (a commit to a table) has a global
+committer instead: one for the whole sink, in a task of its own, which gets everything that belongs to a
+checkpoint at once.
 """
 
 from __future__ import annotations
@@ -115,11 +119,29 @@ class Committer(ABC):
         """Release what the committer holds; called once, also after a failure."""
 
 
+class GlobalCommitter(ABC):
+    """Makes what all writers prepared visible; one per sink, called from its task's thread."""
+
+    @abstractmethod
+    def commit(self, checkpoint: int, committables: Sequence[Any]) -> None:
+        """Make everything that ``checkpoint`` covers visible in one step.
+
+        ``committables`` are the values that ``prepare_commit`` of the writers gave. They may have been
+        committed before: the same checkpoint comes with the same ones then. Numbers of checkpoints grow;
+        one that nothing was written for is left out.
+        """
+
+    def close(self) -> None:  # noqa: B027  (an optional hook)
+        """Release what the committer holds; called once, also after a failure."""
+
+
 class Sink(ABC, Generic[T]):
     """Describes where records go; picklable, holds no connection."""
 
     takes_columns: ClassVar[bool] = False
     """Whether ``write_run`` may be given a ColumnRun and a TimeColumn where it is given lists otherwise."""
+    commits_globally: ClassVar[bool] = False
+    """Whether the sink has a global committer, and no others."""
 
     @abstractmethod
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[T]:
@@ -129,6 +151,11 @@ class Sink(ABC, Generic[T]):
         """A committer for one subtask; ``None`` when writers prepare nothing."""
         del context
         return None
+
+    def create_global_committer(self, context: SinkWriterContext) -> GlobalCommitter:
+        """Who commits for all writers; needed with ``commits_globally``."""
+        del context
+        raise NotImplementedError(f"{type(self).__name__}: has no global committer")
 
     def client_handler(self) -> Callable[[int, Sequence[Any]], None] | None:
         """For sinks that deliver to the client: what to call there with (subtask, values).

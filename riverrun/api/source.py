@@ -1,19 +1,24 @@
 """What a source is: splits that can be shared out, and readers that know their position.
 
-A split is any picklable object that says what to read and from where. Subtask ``i`` of ``n`` gets its
-share of ``Source.create_splits(n)``; a reader's ``snapshot_splits`` gives back splits with the
-position reached, and a reader made from those goes on exactly there (at any parallelism).
+A split is any picklable object that says what to read and from where. A reader's ``snapshot_splits`` gives
+back splits with the position reached, and a reader made from those goes on exactly there (at any
+parallelism). Where splits come from is the source's choice:
+
+    create_splits        all of them are known when the job starts: subtask ``i`` of ``n`` gets its share
+    create_enumerator    they are found and dealt out while the job runs (``discovers_splits``)
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, ClassVar, Generic, TypeVar
 
+from riverrun.api.bad_records import DeadLetter
 from riverrun.api.runtime_context import DetachedRuntimeContext, RuntimeContext
+from riverrun.api.split_enumerator import SplitEnumerator, SplitEnumeratorContext
 from riverrun.core.clock import Clock
 from riverrun.serde.type_info import TypeInformation
 
@@ -53,6 +58,17 @@ class Polled:
     wait_ms: float = 0.0
     split: str | None = None
     finished_splits: Sequence[str] = ()
+    dead_letters: Sequence[DeadLetter] = ()
+    """Messages that could not be read; they leave by the side output ``DEAD_LETTERS``."""
+
+
+def _to_nobody(message: Any = None) -> None:
+    del message
+    raise RuntimeError("source reader: this source has no enumerator to speak to")
+
+
+def _sleep_on() -> None:
+    """Outside of a task nobody waits for a reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +80,12 @@ class SourceReaderContext:
     clock: Clock
     runtime: RuntimeContext | None = None
     """The task's own context; ``None`` outside of a task."""
+    send_split_request: Callable[[], None] = _to_nobody
+    """Asks the source's enumerator for something to read; its answer comes to ``add_splits``."""
+    send_source_event: Callable[[Any], None] = _to_nobody
+    """Sends any picklable object to ``SplitEnumerator.handle_source_event``."""
+    wake: Callable[[], None] = _sleep_on
+    """Asks for a ``poll`` soon, whatever ``Polled.wait_ms`` said; may be called from any thread."""
 
     def runtime_context(self) -> RuntimeContext:
         """What to open user functions of the source with."""
@@ -85,6 +107,23 @@ class SourceReader(ABC, Generic[T]):
     @abstractmethod
     def snapshot_splits(self) -> list[Any]:
         """The splits of this reader with their positions after the last poll."""
+
+    def add_splits(self, splits: Sequence[Any]) -> None:
+        """Read these too; only for sources with an enumerator. Called between two polls."""
+        raise NotImplementedError(f"{type(self).__name__}: got {len(splits)} more splits")
+
+    def notify_no_more_splits(self) -> None:
+        """The enumerator has nothing more for this reader: END_OF_INPUT follows the splits it has.
+
+        Before this call the reader of a source with an enumerator must not give END_OF_INPUT.
+        """
+
+    def handle_source_event(self, event: Any) -> None:
+        """The enumerator sent something with ``send_event_to_reader``."""
+        raise NotImplementedError(f"{type(self).__name__}: got the event {event!r}, expects none")
+
+    def notify_checkpoint_complete(self, checkpoint: int) -> None:
+        """What ``snapshot_splits`` gave for ``checkpoint`` can be relied on."""
 
     def split_ids(self) -> Sequence[str]:
         """The names of the splits to be read, as ``Polled.split`` gives them; asked after ``open``.
@@ -113,10 +152,29 @@ class Source(ABC, Generic[T]):
 
     gives_columns: ClassVar[bool] = False
     """Whether readers give a ColumnRun where others give a list; runs may be longer then."""
+    discovers_splits: ClassVar[bool] = False
+    """Whether the source has an enumerator, and none of its splits from ``create_splits``."""
 
-    @abstractmethod
     def create_splits(self, parallelism: int) -> list[Any]:
         """The initial splits; split ``k`` goes to subtask ``k % parallelism``."""
+        del parallelism
+        raise NotImplementedError(
+            f"{type(self).__name__}: says neither its splits nor who finds them"
+        )
+
+    def create_enumerator(self, context: SplitEnumeratorContext) -> SplitEnumerator[Any]:
+        """Who finds the splits, at the job's first start; needed with ``discovers_splits``."""
+        del context
+        raise NotImplementedError(f"{type(self).__name__}: has no enumerator")
+
+    def restore_enumerator(
+        self, context: SplitEnumeratorContext, state: Any
+    ) -> SplitEnumerator[Any]:
+        """The enumerator that goes on from what ``snapshot_state`` of an earlier one gave."""
+        del context
+        raise NotImplementedError(
+            f"{type(self).__name__}: cannot restore an enumerator from {state!r}"
+        )
 
     @abstractmethod
     def create_reader(self, splits: list[Any], context: SourceReaderContext) -> SourceReader[T]:
