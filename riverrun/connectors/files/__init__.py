@@ -1,0 +1,1 @@
+"""Files as sources and sinks: formats, splits, discovery; buckets, rolling, compaction."""
