@@ -103,6 +103,10 @@ class RuntimeContext(KeyedStateStore):
         )
         return f"{self.get_task_name()} ({index + 1}/{parallelism})"
 
+    def get_job_id(self) -> str:
+        """The job's id in hex; empty outside of a job."""
+        return ""
+
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """A global job parameter, or ``default_value``."""

@@ -16,7 +16,7 @@ checkpoint at once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -66,6 +66,10 @@ class SinkWriterContext:
     """What ``snapshot_state`` of writers gave for the checkpoint that the job goes on from."""
     checkpointing: bool = False
     """Whether checkpoints are taken, so that committables are committed before the end of input."""
+    operator_id: str = ""
+    """The sink's id in checkpoints and savepoints; the same after every restart."""
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The job's configuration: where object stores are, and who asks."""
 
     def runtime_context(self) -> RuntimeContext:
         """What to open user functions of the sink with."""

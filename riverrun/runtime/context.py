@@ -55,6 +55,9 @@ class TaskRuntimeContext(RuntimeContext):
     def get_attempt_number(self) -> int:
         return self._deployment.attempt
 
+    def get_job_id(self) -> str:
+        return str(self._deployment.job)
+
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return options.GLOBAL_JOB_PARAMETERS.get(self._deployment.config).get(key, default_value)
 

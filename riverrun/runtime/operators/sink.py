@@ -103,4 +103,6 @@ def _writer_context(context: OperatorContext, restored: Sequence[Any]) -> SinkWr
         runtime=context.runtime,
         restored=restored,
         checkpointing=context.checkpointing,
+        operator_id=context.operator_id,
+        config=context.config,
     )
