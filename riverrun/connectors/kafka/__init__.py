@@ -1,0 +1,1 @@
+"""Kafka: sources that rewind and sinks that commit, on confluent-kafka."""
