@@ -17,7 +17,7 @@ from riverrun.api.source import (
     SourceStatus,
 )
 from riverrun.connectors.index_ranges import IndexReader, IndexSplit, strided_splits
-from riverrun.core.clock import Clock
+from riverrun.connectors.rate_limits import RateLimiter, RateLimiterStrategy
 from riverrun.serde.infer import return_type_of
 from riverrun.serde.type_info import TypeInformation
 
@@ -36,8 +36,15 @@ class DataGeneratorSource(Source[Any]):
     """The records ``generator(0)``, ``generator(1)``, ... up to ``count`` (``None``: for ever).
 
     Subtask ``s`` of ``p`` makes the indices ``s``, ``s + p``, ``s + 2p`` ..., so that all advance
-    together. With ``rate_per_second`` all subtasks together make that many records a second; time
-    lost to back pressure is caught up for one second at most.
+    together, and so that a job that goes on after a failure makes the same records again.
+
+    Args:
+        generator: makes the record with a given index.
+        count: how many records there are; None: no end.
+        rate_per_second: how many records all subtasks together make a second; time lost to back
+            pressure is caught up for one second at most. None: full speed.
+        output_type: the type of the records; the generator's annotation, if not given.
+        rate_limiter_strategy: another way to say how fast, such as per checkpoint.
     """
 
     def __init__(
@@ -46,6 +53,7 @@ class DataGeneratorSource(Source[Any]):
         count: int | None = None,
         rate_per_second: float | None = None,
         output_type: TypeInformation | None = None,
+        rate_limiter_strategy: RateLimiterStrategy | None = None,
     ) -> None:
         if not isinstance(generator, GeneratorFunction) and not callable(generator):
             raise TypeError(
@@ -63,6 +71,7 @@ class DataGeneratorSource(Source[Any]):
         self.count = count
         self.rate_per_second = rate_per_second
         self.output_type = output_type
+        self.rate_limiter_strategy = _strategy(rate_per_second, rate_limiter_strategy)
 
     def create_splits(self, parallelism: int) -> list[Any]:
         return strided_splits(self.count, parallelism)
@@ -89,27 +98,34 @@ class GeneratorReader(IndexReader[Any]):
         self._context = context
         self._function = lifecycle(source.generator)
         self._generate = _generate(source.generator)
-        self._allowance: Allowance | None = None
-        if source.rate_per_second is not None:
-            # A split of step n is one of n that share the rate, wherever it is read.
-            rate = sum(source.rate_per_second / split.step for split in splits)
-            self._allowance = Allowance(rate, context.clock) if rate else None
+        # A split of step n is one of n that share the rate, wherever it is read.
+        share = sum(1.0 / split.step for split in splits)
+        strategy = source.rate_limiter_strategy
+        self._limiter: RateLimiter | None = None
+        if strategy is not None and share:
+            self._limiter = strategy.create_rate_limiter(share, context.clock)
 
     def open(self) -> None:
         if self._function is not None:
             self._function.open(self._context.runtime_context())
 
     def poll(self, limit: int) -> Polled:
-        allowance = self._allowance
-        if allowance is None:
+        limiter = self._limiter
+        if limiter is None or not self._splits:
             return super().poll(limit)
-        due = allowance.due(limit)
+        due = limiter.due(limit)
         polled = super().poll(due) if due else Polled()
-        allowance.spend(len(polled.values))
+        limiter.spend(len(polled.values))
         if polled.status is SourceStatus.MORE_AVAILABLE and due < limit:
             polled.status = SourceStatus.NOTHING_AVAILABLE
-            polled.wait_ms = allowance.wait_ms()
+            polled.wait_ms = limiter.wait_ms()
         return polled
+
+    def notify_checkpoint_complete(self, checkpoint: int) -> None:
+        del checkpoint
+        if self._limiter is not None:
+            self._limiter.notify_checkpoint_complete()
+            self._context.wake()
 
     def make(self, indices: range) -> list[Any]:
         return list(map(self._generate, indices))
@@ -119,31 +135,21 @@ class GeneratorReader(IndexReader[Any]):
             self._function.close()
 
 
-class Allowance:
-    """How many records are due by now at a given rate; what is not taken within a second lapses."""
-
-    def __init__(self, rate_per_second: float, clock: Clock) -> None:
-        self._per_ms = rate_per_second / 1000.0
-        self._most = max(rate_per_second, 1.0)
-        self._clock = clock
-        self._saved = 0.0
-        self._at = clock.monotonic()
-
-    def due(self, limit: int) -> int:
-        """How many records may be made now, ``limit`` at most."""
-        now = self._clock.monotonic()
-        self._saved = min(self._saved + (now - self._at) * self._per_ms, self._most)
-        self._at = now
-        return min(int(self._saved), limit)
-
-    def spend(self, count: int) -> None:
-        """Take ``count`` records off what is due."""
-        self._saved -= count
-
-    def wait_ms(self) -> float:
-        """How long until the next record is due; at least one millisecond, to be woken less often."""
-        return max((1.0 - self._saved) / self._per_ms, 1.0)
-
-
 def _generate(generator: GeneratorFunction | Callable[[int], Any]) -> Callable[[int], Any]:
     return generator.map if isinstance(generator, GeneratorFunction) else generator
+
+
+def _strategy(
+    rate_per_second: float | None, strategy: RateLimiterStrategy | None
+) -> RateLimiterStrategy | None:
+    if strategy is not None and not isinstance(strategy, RateLimiterStrategy):
+        raise TypeError(
+            f"data generator: the rate limiter strategy is {strategy!r}; expected a "
+            f"RateLimiterStrategy, such as RateLimiterStrategy.per_second(100)"
+        )
+    if strategy is not None and rate_per_second is not None:
+        raise ValueError(
+            f"data generator: has a rate of {rate_per_second!r} records/s and a rate limiter "
+            f"strategy; expected one of them"
+        )
+    return strategy if rate_per_second is None else RateLimiterStrategy.per_second(rate_per_second)

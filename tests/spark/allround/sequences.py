@@ -14,7 +14,7 @@ from riverrun.api.source import (
     SourceReaderContext,
     SourceStatus,
 )
-from riverrun.connectors.datagen import Allowance
+from riverrun.connectors.rate_limits import Allowance
 
 BURST_MS = 100.0
 
