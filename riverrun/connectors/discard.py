@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
 
-__all__ = ["DiscardingSink"]
+__all__ = ["BlackHoleSink", "DiscardingSink"]
 
 
 class DiscardingSink(Sink[Any]):
@@ -17,6 +17,10 @@ class DiscardingSink(Sink[Any]):
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
         del context
         return _DiscardingWriter()
+
+
+class BlackHoleSink(DiscardingSink):
+    """The same by the name that Flink's tables have for it: for measuring what comes before."""
 
 
 class _DiscardingWriter(SinkWriter[Any]):

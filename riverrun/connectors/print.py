@@ -1,10 +1,10 @@
-"""A sink that prints on the client's standard output."""
+"""A sink that prints on the client's standard output, or its standard error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
 from riverrun.serde.flink_text import Text, text_of
@@ -19,19 +19,29 @@ class PrintSink(Sink[Any]):
     A line reads ``identifier:subtask> value``; the subtask, counted from 1, only when there are
     several, the identifier only when there is one. Values of a declared type read as in Flink, others
     as ``str`` has them.
+
+    Args:
+        sink_identifier: what lines begin with.
+        type_info: the type of the records, if it was declared.
+        std_err: whether to print on the standard error instead of the standard output.
     """
 
     def __init__(
-        self, sink_identifier: str | None = None, type_info: TypeInformation | None = None
+        self,
+        sink_identifier: str | None = None,
+        type_info: TypeInformation | None = None,
+        *,
+        std_err: bool = False,
     ) -> None:
         self.sink_identifier = sink_identifier
         self.type_info = type_info
+        self.std_err = std_err
 
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
         return _PrintWriter(self._prefix(context), text_of(self.type_info), context)
 
     def client_handler(self) -> Callable[[int, Sequence[Any]], None] | None:
-        return print_lines
+        return print_error_lines if self.std_err else print_lines
 
     def _prefix(self, context: SinkWriterContext) -> str:
         parts = [self.sink_identifier] if self.sink_identifier else []
@@ -43,8 +53,18 @@ class PrintSink(Sink[Any]):
 def print_lines(subtask: int, lines: Sequence[Any]) -> None:
     """Print a run of lines in one piece, so that runs of several subtasks do not mix."""
     del subtask
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
-    sys.stdout.flush()
+    _print(sys.stdout, lines)
+
+
+def print_error_lines(subtask: int, lines: Sequence[Any]) -> None:
+    """The same, on the standard error."""
+    del subtask
+    _print(sys.stderr, lines)
+
+
+def _print(stream: TextIO, lines: Sequence[Any]) -> None:
+    stream.write("".join(f"{line}\n" for line in lines))
+    stream.flush()
 
 
 class _PrintWriter(SinkWriter[Any]):

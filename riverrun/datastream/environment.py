@@ -17,6 +17,7 @@ from riverrun.connectors.arrow_batches import ArrowSource
 from riverrun.connectors.collection import CollectionSource
 from riverrun.connectors.iterator import IteratorSource
 from riverrun.connectors.number_sequence import NumberSequenceSource
+from riverrun.connectors.sockets.text_source import SocketTextSource
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
 from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode
@@ -256,6 +257,17 @@ class StreamExecutionEnvironment(Dependencies):
     def from_sequence(self, start: int, end: int) -> DataStream:
         """The whole numbers from ``start`` to ``end``, both included, shared out over all subtasks."""
         return self._from("Sequence", NumberSequenceSource(start, end))
+
+    def socket_text_stream(
+        self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
+    ) -> DataStream:
+        """The text that a server sends over TCP, cut at ``delimiter``; it cannot be read again.
+
+        ``max_retry`` says how often in a row to try again when the server is not there or closes the
+        connection, at most a second apart; 0: the stream ends with the connection, negative: for ever.
+        """
+        source = SocketTextSource(hostname, port, delimiter, max_retry)
+        return self._from("Socket Stream", source)
 
     def from_source(
         self,

@@ -7,11 +7,13 @@ from itertools import islice
 from typing import Any, overload
 
 from riverrun.api.functions import SinkFunction
+from riverrun.api.serialization import SerializationSchema
 from riverrun.api.sink import Sink
 from riverrun.api.unusable import refuse_unusable
 from riverrun.connectors.collect import CollectSink
 from riverrun.connectors.function_sink import FunctionSink
 from riverrun.connectors.print import PrintSink
+from riverrun.connectors.sockets.sink import SocketSink
 from riverrun.datastream.collect import CloseableIterator, ResultBuffer
 from riverrun.datastream.data_stream_sink import DataStreamSink
 from riverrun.datastream.program import Program
@@ -59,6 +61,17 @@ class StreamEnds:
         """Print each record on the standard output of the process that runs the program."""
         sink = PrintSink(sink_identifier, declared_type(self._upstream))
         return self._into("Print to Std. Out", sink)
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print each record on the standard error of the process that runs the program."""
+        sink = PrintSink(sink_identifier, declared_type(self._upstream), std_err=True)
+        return self._into("Print to Std. Err", sink)
+
+    def write_to_socket(
+        self, host_name: str, port: int, schema: SerializationSchema
+    ) -> DataStreamSink:
+        """Send each record to a server over TCP, followed by a line feed."""
+        return self._into("Socket", SocketSink(host_name, port, schema))
 
     def sink_to(self, sink: Sink[Any]) -> DataStreamSink:
         """Write the records to ``sink``."""
