@@ -1,0 +1,300 @@
+"""A sink that adds records to a Delta table, exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pyarrow as pa
+
+from riverrun.api.sink import GlobalCommitter, Sink, SinkWriter, SinkWriterContext
+from riverrun.connectors.base.extras import require
+from riverrun.connectors.base.table_columns import table_layout, table_schema
+from riverrun.connectors.lake.committing import Conflict, TableCommitter
+from riverrun.connectors.lake.delta_files import (
+    DeltaDataFiles,
+    DeltaFile,
+    can_partition,
+    partition_text,
+)
+from riverrun.connectors.lake.partitions import PartitionField
+from riverrun.connectors.lake.settings import LakeSettings
+from riverrun.connectors.lake.table_check import (
+    TableMismatch,
+    check_columns,
+    check_partitions,
+    missing_columns,
+    wanted_columns,
+)
+from riverrun.connectors.lake.writer import LakeTable, LakeWriter, OpenTable, transaction_id
+from riverrun.core import options
+from riverrun.core.errors import ExternalError, ProgramError
+from riverrun.serde.type_info import TypeInformation
+
+__all__ = ["DeltaSink"]
+
+_USUAL: Final = LakeSettings()
+
+
+class DeltaSink(Sink[Any]):
+    """Appends records to a Delta table; each checkpoint is one version of the table.
+
+    Data files are written while records come and become part of the table, all together, when the
+    checkpoint that covers them is complete. The commit carries the number of the checkpoint as Delta's
+    application transaction, so that a commit that is repeated after a failure adds nothing.
+
+    Args:
+        table: the table's folder: a path, or the address of an object store such as ``s3://bucket/orders``.
+        row_type: the type of the records; its fields are the columns.
+        partition_by: the columns that a table which is created is partitioned by.
+        storage_options: how to reach an object store, in deltalake's words (``AWS_ACCESS_KEY_ID`` ...);
+            what is not said comes from the job's ``s3.`` options.
+        settings: whether the table may be created or changed, and how large files are.
+
+    Raises:
+        MissingExtra: the package deltalake is not installed.
+        ProgramError: records of this type cannot be rows of a table.
+    """
+
+    takes_columns: ClassVar[bool] = True
+    commits_globally: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        table: str,
+        row_type: TypeInformation,
+        *,
+        partition_by: Sequence[str] = (),
+        storage_options: Mapping[str, str] | None = None,
+        settings: LakeSettings = _USUAL,
+    ) -> None:
+        require("deltalake", extra="delta", user="DeltaSink")
+        self._who = f"DeltaSink {table!r}"
+        self._table = str(table)
+        self._row_type = row_type
+        self._partition_by = tuple(partition_by)
+        self._storage_options = dict(storage_options or {})
+        self._settings = settings
+        self._made = uuid4().hex[:12]
+        columns = table_schema(table_layout(self._who, row_type))
+        _check_partition_columns(self._who, columns, self._partition_by)
+
+    def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
+        layout = table_layout(self._who, self._row_type)
+        return LakeWriter(
+            self._opener(context),
+            layout,
+            table_schema(layout),
+            self._settings,
+            context,
+            transaction_id(self._made, context),
+        )
+
+    def create_global_committer(self, context: SinkWriterContext) -> GlobalCommitter:
+        return DeltaCommitter(self._opener(context), self._settings.commit_attempts)
+
+    def _opener(self, context: SinkWriterContext) -> DeltaLakeTable:
+        stored = {**_from_config(context.config), **self._storage_options}
+        return DeltaLakeTable(self._who, self._table, self._partition_by, self._settings, stored)
+
+    def __repr__(self) -> str:
+        return f"DeltaSink({self._table!r})"
+
+
+@dataclass(frozen=True)
+class DeltaLakeTable(LakeTable):
+    """A Delta table by its address."""
+
+    who: str
+    uri: str
+    partition_by: tuple[str, ...]
+    settings: LakeSettings
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def load(self) -> Any:
+        """The table as it is now; None if there is none."""
+        deltalake = require("deltalake", extra="delta", user=self.who)
+        missing = require("deltalake.exceptions", extra="delta", user=self.who).TableNotFoundError
+        try:
+            return deltalake.DeltaTable(self.uri, storage_options=self._options())
+        except missing:
+            return None
+        except Exception as error:
+            raise self._trouble("cannot be read", error) from error
+
+    def open(self, records: pa.Schema, transaction: str, subtask: int) -> OpenTable:
+        table = self.load() or self._created(records)
+        if self.settings.add_columns:
+            table = self._widened(table, records)
+        columns = pa.schema(table.schema().to_arrow())
+        check_columns(self.who, records, columns)
+        partition_by = list(table.metadata().partition_columns)
+        check_partitions(self.who, self.partition_by, partition_by)
+        absent = [name for name in partition_by if name not in records.names]
+        if absent:
+            raise TableMismatch(
+                f"{self.who}: the table is partitioned by {absent[0]!r}, which the records lack; they "
+                f"have {records.names!r}"
+            )
+        wanted = wanted_columns(records, columns)
+        return OpenTable(
+            files=DeltaDataFiles(self._file_system(), partition_by, transaction, subtask),
+            columns=wanted,
+            file_columns=pa.schema([each for each in wanted if each.name not in partition_by]),
+            partition_by=[PartitionField(name, partition_text) for name in partition_by],
+        )
+
+    def _created(self, records: pa.Schema) -> Any:
+        if not self.settings.create:
+            raise ExternalError(
+                f"{self.who}: there is no Delta table; create it, or set LakeSettings(create=True)"
+            )
+        deltalake = require("deltalake", extra="delta", user=self.who)
+        try:
+            # Every writer tries; the first one makes it, and all find it.
+            deltalake.DeltaTable.create(
+                self.uri,
+                deltalake.Schema.from_arrow(records),
+                mode="ignore",
+                partition_by=list(self.partition_by),
+                configuration=self.settings.table_properties or None,
+                storage_options=self._options(),
+            )
+        except Exception as error:
+            if (table := self.load()) is not None:
+                return table
+            raise self._trouble("cannot be created", error) from error
+        return self.load()
+
+    def _widened(self, table: Any, records: pa.Schema) -> Any:
+        """The table with the columns that it lacks; another writer may have added them meanwhile."""
+        deltalake = require("deltalake", extra="delta", user=self.who)
+        failure: Exception | None = None
+        for _ in range(self.settings.commit_attempts):
+            missing = missing_columns(records, pa.schema(table.schema().to_arrow()))
+            if not missing:
+                return table
+            fields = deltalake.Schema.from_arrow(
+                pa.schema([records.field(n) for n in missing])
+            ).fields
+            try:
+                table.alter.add_columns(fields)
+            except Exception as error:  # noqa: BLE001  (the table decides: has it the columns now?)
+                failure = error
+            table = self.load()
+        raise self._trouble("does not take more columns", failure)
+
+    def _file_system(self) -> Any:
+        from pyarrow import fs as arrow_fs  # noqa: PLC0415  (workers only)
+
+        local = _local_path(self.uri)
+        if local is not None:
+            return arrow_fs.SubTreeFileSystem(local, arrow_fs.LocalFileSystem())
+        handler = require("deltalake.fs", extra="delta", user=self.who).DeltaStorageHandler
+        return arrow_fs.PyFileSystem(handler(self.uri, self._options()))
+
+    def _options(self) -> dict[str, str] | None:
+        return dict(self.storage_options) or None
+
+    def _trouble(self, what: str, error: Exception | None) -> ExternalError:
+        return ExternalError(
+            f"{self.who}: the table {what} ({type(error).__name__}: {error}); check the address, the "
+            f"rights of the job's user and storage_options"
+        )
+
+
+class DeltaCommitter(TableCommitter[Any]):
+    """Adds data files to a Delta table, with an application transaction for each sink and checkpoint."""
+
+    def __init__(self, table: DeltaLakeTable, attempts: int) -> None:
+        super().__init__(table.who, attempts)
+        self._table = table
+
+    def load(self) -> Any:
+        table = self._table.load()
+        if table is None:
+            raise ExternalError(
+                f"{self._who}: the table is gone, with data files still to be committed; restore it, "
+                f"or start the job anew"
+            )
+        return table
+
+    def committed(self, table: Any, transaction: str) -> int | None:
+        version: int | None = table.transaction_version(transaction)
+        return version
+
+    def add(self, table: Any, checkpoint: int, files: Mapping[str, Sequence[DeltaFile]]) -> None:
+        words = require("deltalake.transaction", extra="delta", user=self._who)
+        errors = require("deltalake.exceptions", extra="delta", user=self._who)
+        properties = words.CommitProperties(
+            app_transactions=[words.Transaction(each, checkpoint) for each in files],
+            custom_metadata={"riverrun.checkpoint": str(checkpoint)},
+            # Who repeats has to read the transactions of the version in between.
+            max_commit_retries=0,
+        )
+        actions = [
+            words.AddAction(
+                path=file.path,
+                size=file.size,
+                partition_values=dict(file.partition),
+                modification_time=file.modified,
+                data_change=True,
+                stats=file.statistics,
+            )
+            for each in files.values()
+            for file in each
+        ]
+        try:
+            table.create_write_transaction(
+                actions,
+                "append",
+                table.schema(),
+                list(table.metadata().partition_columns),
+                commit_properties=properties,
+            )
+        except errors.CommitFailedError as error:
+            raise Conflict(str(error)) from error
+
+
+def _check_partition_columns(who: str, columns: pa.Schema, partition_by: Sequence[str]) -> None:
+    for name in partition_by:
+        if name not in columns.names:
+            raise ProgramError(
+                f"{who}: is to be partitioned by {name!r}; expected some of the columns {columns.names!r}"
+            )
+        if not can_partition(columns.field(name).type):
+            raise ProgramError(
+                f"{who}: is to be partitioned by {name!r}, which is {columns.field(name).type}; expected "
+                f"text, whole numbers, booleans, dates or timestamps"
+            )
+    if len(partition_by) == len(columns):
+        raise ProgramError(f"{who}: all its columns are partitions; expected one that is not")
+
+
+def _local_path(uri: str) -> str | None:
+    """The path of a table on this machine; None if it is elsewhere.
+
+    >>> _local_path("/tables/a"), _local_path("file:///tables/a"), _local_path("s3://b/a")
+    ('/tables/a', '/tables/a', None)
+    """
+    parts = urlsplit(uri)
+    if not parts.scheme:
+        return uri
+    return parts.path if parts.scheme == "file" else None
+
+
+def _from_config(config: Mapping[str, str]) -> dict[str, str]:
+    """The job's own way to object stores, in deltalake's words."""
+    found = {
+        "AWS_ENDPOINT_URL": options.S3_ENDPOINT.get(config),
+        "AWS_ACCESS_KEY_ID": options.S3_ACCESS_KEY.get(config),
+        "AWS_SECRET_ACCESS_KEY": options.S3_SECRET_KEY.get(config),
+        "AWS_REGION": options.S3_REGION.get(config),
+    }
+    given = {name: value for name, value in found.items() if value is not None}
+    if given.get("AWS_ENDPOINT_URL", "").startswith("http://"):
+        given["AWS_ALLOW_HTTP"] = "true"
+    return given

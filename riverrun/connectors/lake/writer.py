@@ -1,0 +1,116 @@
+"""The writer of a lake's table: records become rows, rows become data files, files are committed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+from riverrun.api.sink import SinkWriter, SinkWriterContext
+from riverrun.connectors.base.rolling_parquet import DataFiles, RollingParquet
+from riverrun.connectors.base.table_columns import table_batch
+from riverrun.connectors.lake.partitions import PartitionField, split
+from riverrun.connectors.lake.settings import LakeSettings
+from riverrun.serde.columns import ColumnLayout
+
+__all__ = ["LakeTable", "LakeWriter", "OpenTable", "data_file_name", "transaction_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table that was found to take the records."""
+
+    files: DataFiles
+    columns: pa.Schema
+    """The columns of the records, as the table has them."""
+    file_columns: pa.Schema
+    """Those of them that are in data files."""
+    partition_by: Sequence[PartitionField]
+
+
+class LakeTable(ABC):
+    """How a kind of table is opened; picklable, holds no connection."""
+
+    @abstractmethod
+    def open(self, records: pa.Schema, transaction: str, subtask: int) -> OpenTable:
+        """Find the table or create it, and check that it takes ``records``.
+
+        Args:
+            records: the columns of the records.
+            transaction: what data files are to be committed under.
+            subtask: whose files they are.
+
+        Raises:
+            TableMismatch: it does not take them.
+            ExternalError: it cannot be reached, or is missing and not to be created.
+        """
+
+
+class LakeWriter(SinkWriter[Any]):
+    """Writes data files of one table; each checkpoint closes them and hands them over."""
+
+    def __init__(
+        self,
+        table: LakeTable,
+        layout: ColumnLayout,
+        records: pa.Schema,
+        settings: LakeSettings,
+        context: SinkWriterContext,
+        transaction: str,
+    ) -> None:
+        self._table = table
+        self._layout = layout
+        self._records = records
+        self._settings = settings
+        self._subtask = context.subtask_index
+        self._transaction = transaction
+        self._opened: OpenTable | None = None
+        self._rolling: RollingParquet | None = None
+
+    def open(self) -> None:
+        opened = self._opened = self._table.open(self._records, self._transaction, self._subtask)
+        self._rolling = RollingParquet(
+            opened.files,
+            opened.file_columns,
+            target_size=self._settings.target_file_size,
+            compression=self._settings.compression,
+        )
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self.write_run([value], None if timestamp is None else [timestamp])
+
+    def write_run(self, values: list[Any], timestamps: list[int] | None) -> None:
+        del timestamps
+        opened, rolling = self._opened, self._rolling
+        assert opened is not None and rolling is not None  # noqa: S101, PT018  (opened before)
+        batch = table_batch(self._layout.run_of(values), opened.columns)
+        names = opened.file_columns.names
+        for partition, rows in split(batch, opened.partition_by):
+            rolling.add(partition, rows.select(names).cast(opened.file_columns))
+
+    def prepare_commit(self) -> list[Any]:
+        assert self._rolling is not None  # noqa: S101  (opened before)
+        return self._rolling.close_all()
+
+    def close(self) -> None:
+        if self._rolling is not None:
+            self._rolling.abandon()
+
+
+def transaction_id(made: str, context: SinkWriterContext) -> str:
+    """What the files of a sink are committed under: of this sink in this job, and of no other.
+
+    ``made`` is the sink's own mark. A job that is started anew under the id of an older one counts its
+    checkpoints from one again, and is told apart by it.
+    """
+    job = context.runtime_context().get_job_id()
+    return "-".join(["riverrun", *filter(None, (job, context.operator_id)), made])
+
+
+def data_file_name(subtask: int) -> str:
+    """A name that no other data file has."""
+    return f"part-{subtask:05d}-{uuid4()}.parquet"
