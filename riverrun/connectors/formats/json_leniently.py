@@ -163,7 +163,8 @@ def text_of(found: Any) -> str:
 
 def _whole(bits: int | None) -> Callable[[Any], int]:
     def convert(found: Any) -> int:
-        if isinstance(found, bool | float | Decimal | list | dict):
+        # Python reads 1_000 as a number, nobody else does.
+        if isinstance(found, bool | float | Decimal | list | dict) or "_" in str(found):
             raise TypeError(found)
         number = int(found)
         if bits is not None and not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
@@ -174,7 +175,7 @@ def _whole(bits: int | None) -> Callable[[Any], int]:
 
 
 def _float(found: Any) -> float:
-    if isinstance(found, bool | list | dict):
+    if isinstance(found, bool | list | dict) or "_" in str(found):
         raise TypeError(found)
     return float(found)
 
@@ -195,7 +196,7 @@ def _boolean(found: Any) -> bool:
 
 
 def _decimal(found: Any) -> Decimal:
-    if isinstance(found, bool | list | dict):
+    if isinstance(found, bool | list | dict) or "_" in str(found):
         raise TypeError(found)
     return Decimal(found.strip() if isinstance(found, str) else found)
 
