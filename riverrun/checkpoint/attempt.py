@@ -35,6 +35,16 @@ class Attempt:
         """Whether the job has such a subtask."""
         return task in self._plan.producers
 
+    def why_none(self, *, after_finish: bool) -> str | None:
+        """Why no checkpoint can be taken now; ``None`` if one can."""
+        if not self.active or self.failing:
+            return "the job does not run at present"
+        if not self.running:
+            return "every subtask has finished"
+        if self.finished and not after_finish:
+            return "some subtasks have finished, and checkpoints after that are turned off"
+        return None
+
     @property
     def input_over(self) -> frozenset[SubtaskId]:
         """Those that wait for a checkpoint, or have had it."""

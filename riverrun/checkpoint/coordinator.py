@@ -2,7 +2,7 @@
 
 No I/O, no threads, no clock. A checkpoint's way:
 
-    triggered -> every subtask acknowledged -> `_metadata` written -> complete
+    enumerators of sources ready -> triggered -> every subtask acknowledged -> `_metadata` written -> complete
     any of these but the last -> given up
 
 Files are deleted only by decision, and only when no checkpoint on its way or kept refers to them. After
@@ -176,6 +176,10 @@ class CheckpointCoordinator:
                 if pending is not None and pending.awaits(task):
                     why = f"subtask {task} declined: {reason}"
                     self._give_up(pending, CheckpointFailure.DECLINED, why, now)
+            case ev.EnumeratorReady(task, checkpoint):
+                pending = self._pending.get(checkpoint)
+                if pending is not None:
+                    self._decided += pending.enumerator_ready(task)
             case ev.SubtaskInputOver(task):
                 if self._settings.after_finish and self._attempt.knows(task):
                     self._attempt.said_input_over(task)
@@ -290,13 +294,7 @@ class CheckpointCoordinator:
         return self._savepoints.why_refused or self._why_none()
 
     def _why_none(self) -> str | None:
-        if not self._attempt.active or self._attempt.failing:
-            return "the job does not run at present"
-        if not self._attempt.running:
-            return "every subtask has finished"
-        if self._attempt.finished and not self._settings.after_finish:
-            return "some subtasks have finished, and checkpoints after that are turned off"
-        return None
+        return self._attempt.why_none(after_finish=self._settings.after_finish)
 
     def _complete(
         self, pending: PendingCheckpoint, written: ev.MetadataWritten, now: float
@@ -472,7 +470,8 @@ class CheckpointCoordinator:
             barrier = BarrierOptions(BarrierMode.ALIGNED, savepoint=savepoint)
         direct = barrier.mode is BarrierMode.UNALIGNED
         tasks = running if direct else self._plan.heads(running)
-        self._decided.append(ev.Trigger(pending.id, int(now), barrier, tasks))
+        trigger = ev.Trigger(pending.id, int(now), barrier, tasks)
+        self._decided += pending.begin(trigger, self._plan.enumerators_among(running))
 
     def _tell(self, message: ev.TellCompleted | ev.TellAborted) -> None:
         if message.tasks:

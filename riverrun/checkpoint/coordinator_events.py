@@ -55,6 +55,14 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True)
+class EnumeratorReady:
+    """The enumerator in this subtask's task has fixed its part of the checkpoint."""
+
+    task: SubtaskId
+    checkpoint: int
+
+
+@dataclass(frozen=True, slots=True)
 class SubtaskInputOver:
     """A subtask processed all of its input and waits for a checkpoint to complete."""
 
@@ -114,6 +122,7 @@ CoordinatorEvent: TypeAlias = (
     | AttemptEnded
     | Acknowledged
     | Declined
+    | EnumeratorReady
     | SubtaskInputOver
     | SubtaskFinished
     | MetadataWritten
@@ -133,6 +142,14 @@ class Trigger:
     checkpoint: int
     timestamp_ms: int
     options: BarrierOptions
+    tasks: tuple[SubtaskId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareEnumerators:
+    """Send PrepareEnumerator to these subtasks; the trigger follows when all of them are ready."""
+
+    checkpoint: int
     tasks: tuple[SubtaskId, ...]
 
 
@@ -198,6 +215,7 @@ class AnswerRequest:
 
 CoordinatorDecision: TypeAlias = (
     Trigger
+    | PrepareEnumerators
     | WriteMetadata
     | TellCompleted
     | TellAborted

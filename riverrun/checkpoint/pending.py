@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from riverrun.checkpoint.coordinator_events import PrepareEnumerators, Trigger
 from riverrun.checkpoint.metadata import CheckpointMetadata
 from riverrun.checkpoint.plan import CheckpointPlan
 from riverrun.core.ids import SubtaskId
@@ -43,6 +44,28 @@ class PendingCheckpoint:
         self._input_over = set(input_over)
         self._finished = tuple(finished)
         self._acknowledged: dict[SubtaskId, SubtaskSnapshot] = {}
+        self._trigger: Trigger | None = None
+        self._enumerators: set[SubtaskId] = set()
+        """Those that have to be ready before the trigger."""
+
+    def begin(
+        self, trigger: Trigger, enumerators: Iterable[SubtaskId]
+    ) -> tuple[Trigger | PrepareEnumerators, ...]:
+        """What to do first: trigger, or let the enumerators fix their parts before that."""
+        hosts = tuple(enumerators)
+        if not hosts:
+            return (trigger,)
+        self._trigger = trigger
+        self._enumerators = set(hosts)
+        return (PrepareEnumerators(self.id, hosts),)
+
+    def enumerator_ready(self, task: SubtaskId) -> tuple[Trigger, ...]:
+        """An enumerator has fixed its part: after the last one the checkpoint is triggered, once."""
+        self._enumerators.discard(task)
+        if self._enumerators or self._trigger is None:
+            return ()
+        trigger, self._trigger = self._trigger, None
+        return (trigger,)
 
     @property
     def is_acknowledged(self) -> bool:
@@ -84,6 +107,9 @@ class PendingCheckpoint:
         """What to say when it took too long."""
         if self.is_being_written:
             return f"its metadata was not written within {timeout_ms} ms of its trigger"
+        if self._enumerators:
+            waited = ", ".join(sorted(str(task) for task in self._enumerators))
+            return f"the enumerators in {waited} did not fix their part within {timeout_ms} ms"
         missing = sorted(str(task) for task in self._awaited)
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")  # noqa: PLR2004
         return (

@@ -9,7 +9,7 @@ from riverrun.checkpoint.metadata import EdgeInfo, OperatorInfo, VertexInfo
 from riverrun.core.ids import SubtaskId, VertexId
 from riverrun.graph.connections import producers_of
 from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
-from riverrun.graph.sealed import shape_of_operator
+from riverrun.graph.sealed import discovers_splits, shape_of_operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class CheckpointPlan:
     producers: Mapping[SubtaskId, tuple[SubtaskId, ...]]
     """For each subtask of the job those that have a channel to it."""
     riverrun_version: str = ""
+    enumerators: frozenset[SubtaskId] = frozenset()
+    """The subtasks whose tasks have the enumerator of a source."""
 
     @staticmethod
     def of(
@@ -36,12 +38,21 @@ class CheckpointPlan:
             tuple(edge_info(graph, edge) for edge in graph.edges),
             channels_to(graph),
             riverrun_version,
+            frozenset(
+                SubtaskId(vertex.id, 0)
+                for vertex in graph.vertices
+                if discovers_splits(vertex.operators[0])
+            ),
         )
 
     @property
     def subtasks(self) -> tuple[SubtaskId, ...]:
         """Every subtask, vertex by vertex."""
         return tuple(self.producers)
+
+    def enumerators_among(self, running: Collection[SubtaskId]) -> tuple[SubtaskId, ...]:
+        """Those of ``running`` that have an enumerator."""
+        return tuple(task for task in running if task in self.enumerators)
 
     def heads(self, running: Collection[SubtaskId]) -> tuple[SubtaskId, ...]:
         """Those of ``running`` that no barrier will come to: nobody who runs sends to them."""

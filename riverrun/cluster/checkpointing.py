@@ -42,12 +42,15 @@ from riverrun.graph.executor import JobSubmission
 from riverrun.graph.job_graph import JobGraph
 from riverrun.protocol.barriers import encode_options
 from riverrun.protocol.control import (
+    AboutCheckpoints,
     CheckpointAborted,
     CheckpointAcknowledged,
     CheckpointCompleted,
     CheckpointDeclined,
     Down,
+    EnumeratorPrepared,
     InputOver,
+    PrepareEnumerator,
     StatusChanged,
     TriggerCheckpoint,
 )
@@ -179,7 +182,7 @@ class Checkpointing:
     def heard(
         self,
         task: SubtaskId,
-        message: CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged,
+        message: AboutCheckpoints,
     ) -> None:
         """A subtask of the attempt said something; its acknowledgements count after the end, too.
 
@@ -192,6 +195,8 @@ class Checkpointing:
                 log.debug("too late task=%s message=%s", task, message)
             case CheckpointDeclined(checkpoint, reason):
                 self._decide(ev.Declined(task, checkpoint, reason))
+            case EnumeratorPrepared(checkpoint):
+                self._decide(ev.EnumeratorReady(task, checkpoint))
             case InputOver():
                 self._decide(ev.SubtaskInputOver(task))
             case StatusChanged(status):
@@ -275,11 +280,13 @@ class Checkpointing:
         for decision in decisions:
             self._carry_out(decision)
 
-    def _carry_out(self, decision: ev.CoordinatorDecision) -> None:
+    def _carry_out(self, decision: ev.CoordinatorDecision) -> None:  # noqa: C901  (one case for each decision)
         match decision:
             case ev.Trigger(checkpoint, timestamp, options, tasks):
                 log.debug("checkpoint triggered checkpoint=%d tasks=%d", checkpoint, len(tasks))
                 self._tell(tasks, TriggerCheckpoint(checkpoint, timestamp, encode_options(options)))
+            case ev.PrepareEnumerators(checkpoint, tasks):
+                self._tell(tasks, PrepareEnumerator(checkpoint))
             case ev.WriteMetadata():
                 self._io.run(lambda: self._write(decision))
             case ev.DiscardSavepoint(folder):

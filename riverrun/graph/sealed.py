@@ -61,6 +61,7 @@ class SealedOperator(ChainedOperator):
     sealed_kind: OperatorKind = OperatorKind.OPERATOR
     sealed_alignment: WatermarkAlignment | None = None
     sealed_shape: str = ""
+    sealed_discovery: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return loads, (self.payload,)
@@ -88,6 +89,17 @@ def alignment_of(operator: ChainedOperator) -> WatermarkAlignment | None:
             return strategy.alignment
         case _:
             return None
+
+
+def discovers_splits(operator: ChainedOperator) -> bool:
+    """Whether the operator is a source with an enumerator."""
+    if isinstance(operator, SealedOperator):
+        return operator.sealed_discovery
+    match operator.spec:
+        case SourceSpec(source):
+            return source.discovers_splits
+        case _:
+            return False
 
 
 def shape_of_operator(operator: ChainedOperator) -> str:
@@ -144,6 +156,7 @@ class _Operator(msgspec.Struct, frozen=True, kw_only=True):
     key_type: str | None
     """Of a keyed operator, as JSON, so that it can be compared with that of a checkpoint."""
     payload: bytes
+    discovers_splits: bool = False
 
 
 class _Vertex(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +225,7 @@ def _operator(operator: ChainedOperator) -> _Operator:
         is_keyed=operator.key_selector is not None,
         key_type=None if operator.key_type is None else type_to_json(operator.key_type),
         payload=operator.payload if isinstance(operator, SealedOperator) else dumps(operator),
+        discovers_splits=discovers_splits(operator),
     )
 
 
@@ -230,6 +244,7 @@ def _decoded_operator(found: _Operator) -> SealedOperator:
         sealed_kind=found.kind,
         sealed_alignment=found.alignment,
         sealed_shape=found.shape,
+        sealed_discovery=found.discovers_splits,
     )
 
 

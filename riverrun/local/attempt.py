@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from riverrun.cluster.split_messages import passed_on
 from riverrun.cluster.watermark_alignment import WatermarkAlignmentCoordinator
 from riverrun.core import options
 from riverrun.core.errors import Failure
@@ -15,7 +16,12 @@ from riverrun.local.pipeline import Pipeline, Step
 from riverrun.local.surroundings import Surroundings
 from riverrun.local.task_host import JobReport, Report, TaskHost
 from riverrun.local.ways import Way
-from riverrun.protocol.control import Down, WatermarkReported
+from riverrun.protocol.control import (
+    Down,
+    ToEnumerator,
+    ToReader,
+    WatermarkReported,
+)
 from riverrun.protocol.references import restored_location
 from riverrun.runtime.failures import describe
 from riverrun.runtime.operator_states import TaskResources
@@ -134,6 +140,9 @@ class LocalAttempt:
     def _heard(self, host: TaskHost, report: Report) -> None:
         if isinstance(report, WatermarkReported):
             self._alignment.reported(host.id, report.watermark)
+        elif isinstance(report, ToEnumerator | ToReader):
+            task, message = passed_on(host.id, report)
+            self.tell((task,), message)
         else:
             self._report(self, host, report)
 

@@ -19,12 +19,7 @@ from riverrun.graph.job_graph import JobGraph
 from riverrun.local.store_ways import StoreWays
 from riverrun.local.surroundings import Surroundings
 from riverrun.local.ways import Way, WayKind
-from riverrun.protocol.control import (
-    CheckpointAcknowledged,
-    CheckpointDeclined,
-    InputOver,
-    StatusChanged,
-)
+from riverrun.protocol.control import AboutCheckpoints
 
 
 class JobCheckpoints:
@@ -147,7 +142,7 @@ class JobCheckpoints:
     def heard(
         self,
         task: SubtaskId,
-        report: CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged,
+        report: AboutCheckpoints,
     ) -> None:
         """A task of the attempt said something."""
         self._stale = True

@@ -10,25 +10,22 @@ from riverrun.core.lifecycle import TaskStatus
 from riverrun.graph.deployment import TaskDeployment
 from riverrun.local.ways import Way, WayKind
 from riverrun.protocol.control import (
+    AboutCheckpoints,
     CheckpointAborted,
-    CheckpointAcknowledged,
-    CheckpointDeclined,
     InputOver,
     Order,
+    SourceReport,
     StatusChanged,
-    WatermarkReported,
 )
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.snapshot_parts import SnapshotParts
 from riverrun.runtime.task import Task, Turn
 
-JobReport: TypeAlias = (
-    CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged | ClientRun
-)
+JobReport: TypeAlias = AboutCheckpoints | ClientRun
 """What a task says that concerns the job over all its attempts."""
 
-Report: TypeAlias = JobReport | WatermarkReported
+Report: TypeAlias = JobReport | SourceReport
 """What a task tells its JobMaster."""
 
 
@@ -83,9 +80,8 @@ class TaskHost:
             self.reports.put(run)
         for snapshot in task.take_snapshots():
             self.writes.put(snapshot)
-        watermark = task.take_watermark_report()
-        if watermark is not None:
-            self.reports.put(watermark)
+        for report in task.take_source_reports():
+            self.reports.put(report)
         if not self._said_input_over and task.input_over:
             self._said_input_over = True
             self.reports.put(InputOver())

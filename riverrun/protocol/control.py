@@ -127,6 +127,25 @@ class WatermarkReported(msgspec.Struct, frozen=True, tag=True):
     watermark: int | None
 
 
+class ToEnumerator(msgspec.Struct, frozen=True, tag=True):
+    """A reader's message to its source's enumerator, which gets it as FromReader."""
+
+    payload: bytes
+
+
+class ToReader(msgspec.Struct, frozen=True, tag=True):
+    """The enumerator's message to the reader of ``subtask``, which gets it as FromEnumerator."""
+
+    subtask: int
+    payload: bytes
+
+
+class EnumeratorPrepared(msgspec.Struct, frozen=True, tag=True):
+    """The enumerator's part of the checkpoint is fixed: what it assigns from now on is not in it."""
+
+    checkpoint: int
+
+
 class TaskEnded(msgspec.Struct, frozen=True, tag=True):
     """Last message: ``outcome`` is FINISHED, CANCELED or FAILED."""
 
@@ -189,6 +208,25 @@ class WatermarkAllowed(msgspec.Struct, frozen=True, tag=True):
     watermark: int
 
 
+class FromReader(msgspec.Struct, frozen=True, tag=True):
+    """What the reader of ``subtask`` said to the enumerator, which this task has."""
+
+    subtask: int
+    payload: bytes
+
+
+class FromEnumerator(msgspec.Struct, frozen=True, tag=True):
+    """What the enumerator of the task's source said to its reader."""
+
+    payload: bytes
+
+
+class PrepareEnumerator(msgspec.Struct, frozen=True, tag=True):
+    """Fix the enumerator's part of the checkpoint, which is triggered when that is done."""
+
+    checkpoint: int
+
+
 class Credit(msgspec.Struct, frozen=True, tag=True):
     """The client has taken ``bytes`` payload bytes of this task's runs."""
 
@@ -212,12 +250,31 @@ Up: TypeAlias = (
     | CheckpointDeclined
     | InputOver
     | WatermarkReported
+    | ToEnumerator
+    | ToReader
+    | EnumeratorPrepared
     | InquiryAnswer
     | TaskEnded
 )
 """Task -> JobMaster."""
 
-Order: TypeAlias = TriggerCheckpoint | CheckpointCompleted | CheckpointAborted | WatermarkAllowed
+AboutCheckpoints: TypeAlias = (
+    CheckpointAcknowledged | CheckpointDeclined | EnumeratorPrepared | InputOver | StatusChanged
+)
+"""What a task says that the checkpoint coordinator must know."""
+
+SourceReport: TypeAlias = WatermarkReported | ToEnumerator | ToReader | EnumeratorPrepared
+"""What a source says that concerns other subtasks."""
+
+Order: TypeAlias = (
+    TriggerCheckpoint
+    | CheckpointCompleted
+    | CheckpointAborted
+    | WatermarkAllowed
+    | FromReader
+    | FromEnumerator
+    | PrepareEnumerator
+)
 """What a task does between two turns because the JobMaster says so."""
 
 Down: TypeAlias = Registered | Rejected | Start | Cancel | Credit | HeartbeatAck | Inquiry | Order

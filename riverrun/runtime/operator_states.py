@@ -18,7 +18,7 @@ from riverrun.protocol.snapshots import (
     OperatorStatePart,
 )
 from riverrun.runtime.deferred import OpenSpill
-from riverrun.runtime.system_state import COMMITTABLES, FrozenItems, thaw_items
+from riverrun.runtime.system_state import KEPT_WHEN_FINISHED, FrozenItems, thaw_items
 from riverrun.state.backend import BackendSettings, FrozenState, KeyedStateBackend
 from riverrun.state.backends import create_backend
 from riverrun.state.operator_state import FrozenOperatorState, OperatorStateBackend
@@ -38,6 +38,8 @@ class TaskResources:
     """Reads what the deployment's ``restore`` refers to."""
     wake: Callable[[], None] = lambda: None
     """Asks for a turn of the task soon; may be called from any thread."""
+    aside: Callable[[Callable[[], None]], None] = lambda call: call()
+    """Runs what may block beside the task, one thing after the other; at once where nobody waits."""
 
 
 class OperatorStates:
@@ -135,7 +137,7 @@ class OperatorStates:
         system = [
             FrozenItems(name, items())
             for name, items in self._system.items()
-            if not finished or savepoint or name == COMMITTABLES
+            if not finished or savepoint or name in KEPT_WHEN_FINISHED
         ]
         owner = Owner(self._name, self._described.operator_id, self._deployment.subtask)
         return FrozenStates(owner, keyed, operator, system)

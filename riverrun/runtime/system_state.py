@@ -21,6 +21,13 @@ SPLITS: Final = "riverrun.splits"
 COMMITTABLES: Final = "riverrun.committables"
 WRITER: Final = "riverrun.writer"
 CALLS: Final = "riverrun.calls"
+ENUMERATOR: Final = "riverrun.enumerator"
+
+KEPT_WHEN_FINISHED: Final = frozenset({COMMITTABLES, ENUMERATOR})
+"""What a finished operator still has in a checkpoint."""
+
+_UNION: Final = frozenset({ENUMERATOR})
+"""Of which every subtask gets all items."""
 
 
 class FrozenItems:
@@ -29,6 +36,7 @@ class FrozenItems:
     def __init__(self, name: str, items: Iterable[Any]) -> None:
         self._name = name
         self._pickled = [_pickled(item) for item in items]
+        self._redistribution = Redistribution.UNION if name in _UNION else Redistribution.SPLIT
 
     def write(self, files: SnapshotFiles) -> OperatorStatePart:
         """Keep the items; says where each one is."""
@@ -39,7 +47,7 @@ class FrozenItems:
             position += len(data)
         return OperatorStatePart(
             meta=StateMeta(self._name, StateKind.LIST),
-            redistribution=Redistribution.SPLIT,
+            redistribution=self._redistribution,
             blob=files.put(b"".join(self._pickled), shared=False),
             items=tuple(borders),
         )
@@ -49,7 +57,7 @@ class FrozenItems:
         if not self._pickled:
             return None
         meta = StateMeta(self._name, StateKind.LIST)
-        return write_pickled_items(meta, Redistribution.SPLIT, self._pickled, files, owner)
+        return write_pickled_items(meta, self._redistribution, self._pickled, files, owner)
 
 
 def thaw_items(

@@ -18,14 +18,16 @@ from riverrun.graph.deployment import TaskDeployment
 from riverrun.graph.specs import SourceSpec
 from riverrun.metrics.groups import MetricGroup
 from riverrun.metrics.registry import TaskMetrics
-from riverrun.protocol.barriers import decode_options
 from riverrun.protocol.control import (
     CheckpointAborted,
     CheckpointCompleted,
+    FromEnumerator,
+    FromReader,
     Order,
+    PrepareEnumerator,
+    SourceReport,
     TriggerCheckpoint,
     WatermarkAllowed,
-    WatermarkReported,
 )
 from riverrun.protocol.elements import (
     MAX_WATERMARK,
@@ -160,6 +162,8 @@ class Task:
         """Restore state and open all functions; called once, in the worker."""
         if self._had_finished:
             self._chain.open_finished()
+            if self._source is not None:
+                self._source.open_finished()
             return
         self._chain.open()
         if self._source is not None:
@@ -179,25 +183,24 @@ class Task:
         """Do what the JobMaster says, between two turns; a task that has finished is past all orders."""
         if self._finished:
             return
+        if self._source is not None:
+            self._source.obey(order)
         match order:
             case TriggerCheckpoint(checkpoint, timestamp_ms, options):
-                if self._source is not None and decode_options(options).drains:
-                    self._source.drain()
                 self._checkpoints.trigger(Barrier(checkpoint, timestamp_ms, options))
             case CheckpointCompleted(checkpoint):
                 if self._checkpoints.completed(checkpoint):
                     self._end()
             case CheckpointAborted(checkpoint):
                 self._checkpoints.aborted(checkpoint)
-            case WatermarkAllowed(watermark):
-                if self._source is not None:
-                    self._source.allow(watermark)
+            case WatermarkAllowed() | FromReader() | FromEnumerator() | PrepareEnumerator():
+                pass  # a source's business
             case _:
                 assert_never(order)
 
-    def take_watermark_report(self) -> WatermarkReported | None:
-        """What a source has to tell the others of its watermark group, if there is anything new."""
-        return None if self._source is None else self._source.take_report()
+    def take_source_reports(self) -> list[SourceReport]:
+        """What a source has to tell its enumerator, its readers or the others of its watermark group."""
+        return [] if self._source is None else self._source.take_reports()
 
     def stood_still(self, ms: float) -> None:
         """The task could not go on for this long, because its consumers were behind."""
@@ -435,6 +438,7 @@ class Task:
                 deployment.subtask, deployment.parallelism, self._clock, runtime
             ),
             link=self._chain.head,
+            resources=self._resources,
             watermark_interval_ms=self._settings.watermark_interval_ms,
             metrics=MetricGroup(metrics),
         )

@@ -294,6 +294,13 @@ class StreamTime:
             split.changed = False
         self._settle()
 
+    def rest(self) -> None:
+        """Nothing more comes, although the stream has not ended: nobody shall wait for it."""
+        self.end_splits(list(self._splits))
+        resting = self._splits[None] = SplitTime(None, NoGeneration(), self._combined, None)
+        resting.mark_idle()
+        self._settle_of(resting)
+
     def stand_still(self, ms: float) -> None:
         """The stream could not be read for this long: that makes nothing idle."""
         for split in self._splits.values():

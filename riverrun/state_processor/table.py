@@ -30,7 +30,7 @@ from riverrun.state_processor.spark_frames import spark_frame
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
-    import polars as pl  # type: ignore[import-not-found]
+    import polars as pl
 
 DataFrame: TypeAlias = Any
 """Spark's; this package does not know Spark."""

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, assert_never
+from typing import Protocol, assert_never
 
 from riverrun.cluster.delivery import ClientDelivery
 from riverrun.cluster.engine import ControlAccess, Engine
@@ -34,6 +34,7 @@ from riverrun.cluster.job_master.reports import TaskReports
 from riverrun.cluster.job_master.tasks import TaskKey, TaskRecord, task_records
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.links import TaskLink, TaskServer
+from riverrun.cluster.split_messages import passed_on
 from riverrun.cluster.watermark_alignment import WatermarkAlignmentCoordinator
 from riverrun.core.errors import Failure, InternalError
 from riverrun.core.exception_facts import failure_of
@@ -43,12 +44,14 @@ from riverrun.graph.deployment import Deployment
 from riverrun.graph.execution_graph import ExecutionGraph, Placement
 from riverrun.protocol.auth import new_secret
 from riverrun.protocol.control import (
+    AboutCheckpoints,
     Accumulators,
     Cancel,
     CheckpointAcknowledged,
     CheckpointDeclined,
     ClientRun,
     Down,
+    EnumeratorPrepared,
     Heartbeat,
     InputOver,
     Metrics,
@@ -59,17 +62,14 @@ from riverrun.protocol.control import (
     StatusChanged,
     TaskEnded,
     TaskFailed,
+    ToEnumerator,
+    ToReader,
     Up,
     WatermarkReported,
 )
 from riverrun.protocol.inquiries import Answer, InquiryAnswer, Question
 
 log = logging.getLogger(__name__)
-
-AboutCheckpoints: TypeAlias = (
-    CheckpointAcknowledged | CheckpointDeclined | InputOver | StatusChanged
-)
-"""What a task says that the checkpoint coordinator must know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,13 +320,15 @@ class JobAttempt:
             ev.TaskRegistered(key, Placement(register.host, register.pid, register.task_manager))
         )
 
-    def _hear(self, member: _Member, message: Up) -> None:
+    def _hear(self, member: _Member, message: Up) -> None:  # noqa: C901  (one case for each message)
         record = member.record
         match message:
             case StatusChanged(status):
                 self._decide(ev.TaskStatusReported(record.key, status))
                 self._pass_on(record, message)
-            case CheckpointAcknowledged() | CheckpointDeclined() | InputOver():
+            case (
+                CheckpointAcknowledged() | CheckpointDeclined() | EnumeratorPrepared() | InputOver()
+            ):
                 self._pass_on(record, message)
             case TaskFailed(failure, origin):
                 self._decide(ev.TaskFailureReported(record.key, failure, origin))
@@ -338,6 +340,10 @@ class JobAttempt:
                 self.reports.keep_metrics(record.key, record.task, record.index, values)
             case WatermarkReported(watermark):
                 self._alignment.reported(record.id, watermark)
+            case ToEnumerator() | ToReader():
+                if record.id is not None:
+                    to, passed = passed_on(record.id, message)
+                    self.tell((to,), passed)
             case Accumulators(payload):
                 self.reports.keep_accumulators(record.key, payload)
             case Register() | Heartbeat() | ClientRun() | InquiryAnswer():

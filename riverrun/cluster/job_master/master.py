@@ -25,7 +25,6 @@ from riverrun.cluster.job_master import events as attempt_events
 from riverrun.cluster.job_master import job_events as ev
 from riverrun.cluster.job_master import restart_strategy
 from riverrun.cluster.job_master.attempt import (
-    AboutCheckpoints,
     AttemptNote,
     JobAttempt,
     JobResources,
@@ -57,6 +56,7 @@ from riverrun.core.lifecycle import JobStatus
 from riverrun.core.options import COLLECT_WINDOW_BYTES
 from riverrun.graph.execution_graph import ExecutionGraph
 from riverrun.graph.executor import JobSubmission
+from riverrun.protocol.control import AboutCheckpoints
 from riverrun.storage.storage import Storage
 
 log = logging.getLogger(__name__)

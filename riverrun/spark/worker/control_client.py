@@ -26,9 +26,12 @@ from riverrun.protocol.control import (
     ClientRun,
     Credit,
     Down,
+    FromEnumerator,
+    FromReader,
     Heartbeat,
     HeartbeatAck,
     Order,
+    PrepareEnumerator,
     Register,
     Registered,
     Rejected,
@@ -282,6 +285,9 @@ class ControlClient:
                 | CheckpointCompleted()
                 | CheckpointAborted()
                 | WatermarkAllowed()
+                | FromReader()
+                | FromEnumerator()
+                | PrepareEnumerator()
                 | Inquiry()
             ):
                 self._on_message(message)

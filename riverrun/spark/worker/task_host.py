@@ -15,9 +15,9 @@ from riverrun.protocol.control import (
     CheckpointCompleted,
     InputOver,
     Order,
+    SourceReport,
     StatusChanged,
     Up,
-    WatermarkReported,
 )
 from riverrun.protocol.references import files_of, restored_location
 from riverrun.runtime.chain import ClientRun
@@ -27,6 +27,7 @@ from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.snapshot_parts import SnapshotParts, Target
 from riverrun.runtime.task import Task
 from riverrun.serde.runs import PickleRunCodec
+from riverrun.spark.worker.aside import Aside
 from riverrun.spark.worker.control_client import ControlClient
 from riverrun.spark.worker.local_folder import LocalFolder, scratch_root
 from riverrun.spark.worker.snapshot_writer import SnapshotWriter
@@ -59,12 +60,15 @@ class TaskHost:
         self._acknowledged: dict[int, tuple[FileRef, ...]] = {}
         self._copies = self._open_copies(config)
         self._parts = SnapshotParts(self._target_of, clock)
+        self._aside = Aside("riverrun-aside")
         self._writer = SnapshotWriter(self._parts, self._send, wake)
         self.task = Task(
             deployment,
             TaskSettings.of(config),
             clock,
-            TaskResources(self._folder.path, self._folder.open_spill, self._saved(), wake),
+            TaskResources(
+                self._folder.path, self._folder.open_spill, self._saved(), wake, self._aside
+            ),
         )
 
     def client_run(self, run: ClientRun) -> None:
@@ -81,7 +85,7 @@ class TaskHost:
             self._acknowledged.pop(order.checkpoint, None)
             self._parts.abort(order.checkpoint)
 
-    def watermark(self, report: WatermarkReported) -> None:
+    def source_report(self, report: SourceReport) -> None:
         self._control.send(report)
 
     def check(self) -> None:
@@ -102,6 +106,7 @@ class TaskHost:
         """Close the task and remove its local files; the first error is given back."""
         # Its local files go: what becomes of snapshots concerns nobody any more.
         self._parts.log_level = logging.DEBUG
+        self._aside.close()
         broken = self.task.close()
         self._folder.remove()
         return broken

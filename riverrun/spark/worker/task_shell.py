@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
 from riverrun.core.clock import Clock
-from riverrun.protocol.control import Order, WatermarkReported
+from riverrun.protocol.control import Order, SourceReport
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.task import Task, Turn
@@ -32,8 +32,8 @@ class Outside(Protocol):
     def follow(self, order: Order) -> None:
         """Do what ``order`` means for written snapshots; the task obeys it next."""
 
-    def watermark(self, report: WatermarkReported) -> None:
-        """Tell the JobMaster how far the source is."""
+    def source_report(self, report: SourceReport) -> None:
+        """Tell the JobMaster what a source has to say to other subtasks."""
 
     def check(self) -> None:
         """Raise what makes it useless for the task to go on, if there is anything."""
@@ -83,9 +83,8 @@ class TaskShell:
         self._outside.check()
         for snapshot in self._task.take_snapshots():
             self._outside.snapshot(snapshot)
-        report = self._task.take_watermark_report()
-        if report is not None:
-            self._outside.watermark(report)
+        for report in self._task.take_source_reports():
+            self._outside.source_report(report)
         if self._task.input_over and not self._said_input_over:
             self._said_input_over = True
             self._outside.input_over()
