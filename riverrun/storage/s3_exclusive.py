@@ -50,7 +50,9 @@ class S3Keys:
 def open_s3(scheme: str, location: str, config: Mapping[str, str]) -> Storage:
     """The bucket of ``location``; ConfigError when the keys are neither configured nor in the environment."""
     bucket = urlsplit(location).netloc
-    creation = S3Creation(_address(bucket, config), _keys(location, config), _region(config))
+    creation = S3Creation(
+        s3_address(bucket, config), s3_keys(location, config, "a lease"), s3_region(config)
+    )
     return S3ExclusiveStorage(f"{scheme}://", lambda: s3_file_system(bucket, config), creation)
 
 
@@ -166,7 +168,12 @@ class S3ExclusiveStorage(ObjectStorage):
             )
 
 
-def _keys(location: str, config: Mapping[str, str]) -> S3Keys:
+def s3_keys(location: str, config: Mapping[str, str], who: str) -> S3Keys:
+    """The keys themselves, from the configuration or the environment; ``who`` needs them, for messages.
+
+    Raises:
+        ConfigError: there are none.
+    """
     access, secret = S3_ACCESS_KEY.get(config), S3_SECRET_KEY.get(config)
     if access is not None and secret is not None:
         return S3Keys(access, secret)
@@ -174,17 +181,18 @@ def _keys(location: str, config: Mapping[str, str]) -> S3Keys:
     if access and secret:
         return S3Keys(access, secret, os.environ.get("AWS_SESSION_TOKEN") or None)
     raise ConfigError(
-        f"location {location!r}: a lease there needs the keys themselves; set {S3_ACCESS_KEY.key!r} and "
+        f"location {location!r}: {who} there needs the keys themselves; set {S3_ACCESS_KEY.key!r} and "
         f"{S3_SECRET_KEY.key!r}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
     )
 
 
-def _address(bucket: str, config: Mapping[str, str]) -> S3Address:
+def s3_address(bucket: str, config: Mapping[str, str]) -> S3Address:
+    """Where the bucket's files are."""
     timeout = S3_REQUEST_TIMEOUT.get(config).to_seconds()
     endpoint = S3_ENDPOINT.get(config)
     if endpoint is None:
         # The certificate is for one level of names: a bucket with dots has to be in the path.
-        in_host, host = "." not in bucket, f"s3.{_region(config)}.amazonaws.com"
+        in_host, host = "." not in bucket, f"s3.{s3_region(config)}.amazonaws.com"
         return S3Address(
             secure=True,
             host=f"{bucket}.{host}" if in_host else host,
@@ -201,7 +209,8 @@ def _address(bucket: str, config: Mapping[str, str]) -> S3Address:
     )
 
 
-def _region(config: Mapping[str, str]) -> str:
+def s3_region(config: Mapping[str, str]) -> str:
+    """The region that requests are signed for."""
     return (
         S3_REGION.get(config)
         or os.environ.get("AWS_REGION")
