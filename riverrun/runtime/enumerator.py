@@ -87,6 +87,7 @@ class EnumeratorHost:
         self._calls: list[_Call] = []
         self._results: deque[tuple[_Call, Any, Exception | None]] = deque()
         self._prepared: dict[int, SavedEnumerator] = {}
+        self._last_prepared = 0
         self._cut: SavedEnumerator | None = saved
         self._enumerator: SplitEnumerator[Any] = (
             source.create_enumerator(self)
@@ -131,7 +132,13 @@ class EnumeratorHost:
                 assert_never(message)
 
     def prepare(self, checkpoint: int) -> None:
-        """Fix the enumerator's part of ``checkpoint``; no reader takes part in it before that."""
+        """Fix the enumerator's part of ``checkpoint``; no reader takes part in it before that.
+
+        Only once: what is assigned after the first time is not in the readers' parts.
+        """
+        if checkpoint <= self._last_prepared:
+            return
+        self._last_prepared = checkpoint
         state = self._enumerator.snapshot_state(checkpoint)
         self._prepared[checkpoint] = SavedEnumerator(
             state, self._parallelism, frozenset(self._told)

@@ -91,6 +91,7 @@ class SourceDriver:
         with blamed(self._name):
             discovery = self._discovery
             if discovery is not None:
+                discovery.restore()
                 discovery.open_enumerator()
                 context = discovery.context()
             splits: list[Any] = []
@@ -115,6 +116,7 @@ class SourceDriver:
     def open_finished(self) -> None:
         """Open nothing: the source had finished, and says so in the checkpoints to come."""
         if self._discovery is not None:
+            self._discovery.restore()
             self._discovery.keep_saved()
 
     def poll_at(self) -> float:

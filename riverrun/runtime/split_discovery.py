@@ -47,13 +47,17 @@ class SplitDiscovery:
         self._states = states
         self._resources = resources
         self._outgoing: list[ToEnumerator | ToReader | EnumeratorPrepared] = []
-        saved: list[SavedEnumerator] = states.restored_items(ENUMERATOR)
-        self._saved = saved[0] if saved else None
+        self._saved: SavedEnumerator | None = None
         self.host: EnumeratorHost | None = None
-        self.is_told = self._saved is not None and self._saved.is_told(
-            context.subtask_index, context.parallelism
-        )
+        self.is_told = False
         """Whether the reader knows that nothing follows the splits that it has."""
+
+    def restore(self) -> None:
+        """Read what an earlier enumerator left; before anything else."""
+        found: list[SavedEnumerator] = self._states.restored_items(ENUMERATOR)
+        if found:
+            self._saved = found[0]
+            self.is_told = found[0].is_told(self._context.subtask_index, self._context.parallelism)
 
     def context(self) -> SourceReaderContext:
         """What the reader gets."""

@@ -33,6 +33,8 @@ from riverrun.protocol.control import (
     CheckpointAcknowledged,
     CheckpointCompleted,
     CheckpointDeclined,
+    EnumeratorPrepared,
+    PrepareEnumerator,
     TriggerCheckpoint,
 )
 from riverrun.runtime.settings import TaskSettings
@@ -62,6 +64,8 @@ _MESSAGES: Final = (
     | CheckpointAborted
     | CheckpointAcknowledged
     | CheckpointDeclined
+    | PrepareEnumerator
+    | EnumeratorPrepared
 )
 """What may be lost, late or repeated."""
 

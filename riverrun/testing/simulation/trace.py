@@ -11,12 +11,19 @@ from riverrun.protocol.control import (
     CheckpointAcknowledged,
     CheckpointCompleted,
     CheckpointDeclined,
+    EnumeratorPrepared,
+    FromEnumerator,
+    FromReader,
     InputOver,
+    PrepareEnumerator,
     StatusChanged,
+    ToEnumerator,
+    ToReader,
     TriggerCheckpoint,
 )
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
+from riverrun.runtime.split_messages import unpacked
 
 
 class Trace:
@@ -47,7 +54,7 @@ _DESCRIBED = {
 }
 
 
-def _named(thing: Any) -> str:  # noqa: C901, PLR0911  (one line for each kind of thing)
+def _named(thing: Any) -> str:  # noqa: C901, PLR0911, PLR0912  (one line for each kind)
     match thing:
         case TriggerCheckpoint(checkpoint):
             return f"trigger checkpoint {checkpoint}"
@@ -59,6 +66,16 @@ def _named(thing: Any) -> str:  # noqa: C901, PLR0911  (one line for each kind o
             return f"acknowledges checkpoint {checkpoint}"
         case CheckpointDeclined(checkpoint, reason):
             return f"declines checkpoint {checkpoint}: {reason}"
+        case PrepareEnumerator(checkpoint):
+            return f"fix the enumerator's part of checkpoint {checkpoint}"
+        case EnumeratorPrepared(checkpoint):
+            return f"the enumerator's part of checkpoint {checkpoint} is fixed"
+        case ToEnumerator(payload) | ToReader(payload=payload):
+            return f"pass on {unpacked(payload)}"
+        case FromReader(subtask, payload):
+            return f"reader {subtask} says {unpacked(payload)}"
+        case FromEnumerator(payload):
+            return f"the enumerator says {unpacked(payload)}"
         case InputOver():
             return "its input is over"
         case StatusChanged(status):
