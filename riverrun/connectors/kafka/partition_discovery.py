@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from riverrun.connectors.kafka.connection import TopicMissing
 from riverrun.connectors.kafka.partition_split import KafkaTopicPartition
 from riverrun.core.errors import ProgramError
 
 _INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
-class TopicNotFound(ProgramError):  # noqa: N818  (named after what it is)
-    """Topics or partitions that a program names are not there."""
+class TopicNotFound(TopicMissing, ProgramError):  # noqa: N818  (named after what it is)
+    """Topics or partitions that a program names are not there; to start again does not help."""
 
 
 class TopicsLookup(Protocol):
