@@ -123,6 +123,10 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "Sink": "riverrun.api.sink:Sink",
         "Source": "riverrun.api.source:Source",
     },
+    "pyflink.datastream.connectors.hybrid_source": {
+        "HybridSource": "riverrun.connectors.hybrid.source:HybridSource",
+        "HybridSourceBuilder": "riverrun.connectors.hybrid.source:HybridSourceBuilder",
+    },
     "pyflink.datastream.connectors.number_seq": {
         "NumberSequenceSource": "riverrun.connectors.number_sequence:NumberSequenceSource",
     },
