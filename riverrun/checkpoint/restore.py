@@ -19,6 +19,7 @@ from riverrun.core.ids import SubtaskId
 from riverrun.graph.deployment import ChainedOperator
 from riverrun.graph.job_graph import JobGraph, JobVertex
 from riverrun.graph.key_groups import group_range
+from riverrun.graph.partitioning import Broadcast
 from riverrun.protocol.snapshots import (
     KeyedSnapshot,
     OperatorRestore,
@@ -35,8 +36,8 @@ def assign(
 
     An operator that was in the checkpoint has an entry, which is empty where nothing is left for the
     subtask; an operator that is new has none. A subtask is ``finished`` when all its operators had
-    finished, so had everybody who sends to it, and nothing is in flight to it; what it gets nevertheless
-    is left to be committed.
+    finished, so had everybody who sends to it, and no records for one are in flight to it; what it gets
+    nevertheless is left to be committed.
 
     Args:
         metadata: the checkpoint.
@@ -146,15 +147,26 @@ def _with_finished(
     for task, restore in restores.items():
         vertex = graph.vertex(task.vertex)
         if (
-            not restore.channels
+            _only_broadcasts(restore, graph)
             and finished.issuperset(producers[task])
             and all(_had_finished(each, task, vertex, saved) for each in vertex.operators)
         ):
             finished.add(task)
     return {
-        task: msgspec.structs.replace(restore, finished=task in finished)
+        task: msgspec.structs.replace(restore, finished=True, channels=())
+        if task in finished
+        else restore
         for task, restore in restores.items()
     }
+
+
+def _only_broadcasts(restore: TaskRestore, graph: JobGraph) -> bool:
+    """Whether nothing is in flight but broadcast records.
+
+    Who had finished has taken in every broadcast, so these are copies for whoever it would take over from.
+    """
+    partitionings = (graph.edges[channel.edge].partitioning for channel in restore.channels)
+    return all(isinstance(each, Broadcast) for each in partitionings)
 
 
 def _had_finished(

@@ -462,3 +462,42 @@ def test_a_subtask_to_which_something_is_in_flight_has_not_finished(make_graph: 
     )
 
     assert [restore.finished for restore in found] == [False, False]
+
+
+def test_who_had_finished_does_not_take_the_broadcast_records_of_others_in(
+    make_graph: MakeGraph,
+) -> None:
+    graph = make_graph({"a": 1, "b": 2}, "a>b:broadcast")
+    source = SubtaskSnapshot("a", 0, finished=True)
+    behind = SubtaskSnapshot("b", 0, channels=(ChannelSnapshot(0, 0, blob(0, 0)),))
+    done = SubtaskSnapshot("b", 1, finished=True)
+
+    found = restored(in_flight(graph, [source, behind, done]), graph)
+
+    assert [names(each.channels) for each in found] == [[blob(0, 0).data], []]
+    assert [each.finished for each in found] == [False, True]
+
+
+def test_who_had_finished_and_goes_on_takes_over_where_another_one_is(
+    make_graph: MakeGraph,
+) -> None:
+    old = make_graph({"a": 1, "c": 1, "b": 2}, "a>b:broadcast c>b:rebalance")
+    sources = [SubtaskSnapshot(name, 0, finished=True) for name in "ac"]
+    behind = SubtaskSnapshot(
+        "b",
+        0,
+        operators=(broadcast(0),),
+        channels=(ChannelSnapshot(0, 0, blob(0, 0)), ChannelSnapshot(1, 0, blob(0, 1))),
+    )
+    done = SubtaskSnapshot("b", 1, finished=True)
+
+    # By their keys records that were on their way to subtask 0 may belong to subtask 1 now.
+    found = restored(
+        in_flight(old, [*sources, behind, done]),
+        make_graph({"a": 1, "c": 1, "b": 2}, "a>b:broadcast c>b:hash"),
+    )
+
+    both = [blob(0, 0).data, blob(0, 1).data]
+    assert [names(each.channels) for each in found] == [both, both]
+    assert [len(each.operators["b"].lists) for each in found] == [1, 1]
+    assert [each.finished for each in found] == [False, False]
