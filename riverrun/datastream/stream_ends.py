@@ -10,6 +10,7 @@ from riverrun.api.functions import SinkFunction
 from riverrun.api.serialization import SerializationSchema
 from riverrun.api.sink import Sink
 from riverrun.api.unusable import refuse_unusable
+from riverrun.connectors.base.global_commit import GlobalCommitSink
 from riverrun.connectors.collect import CollectSink
 from riverrun.connectors.function_sink import FunctionSink
 from riverrun.connectors.print import PrintSink
@@ -21,6 +22,7 @@ from riverrun.graph.specs import (
     FilterSpec,
     ReduceSpec,
     SinkSpec,
+    SinkWriterSpec,
     SourceSpec,
     TimestampsAndWatermarksSpec,
 )
@@ -109,5 +111,14 @@ class StreamEnds:
             return list(islice(iterator, limit))
 
     def _into(self, name: str, sink: Sink[Any]) -> DataStreamSink:
-        operator = self._program.add(name, SinkSpec(sink), [self._upstream])
-        return DataStreamSink(self._program, operator)
+        if not sink.commits_globally:
+            operator = self._program.add(name, SinkSpec(sink), [self._upstream])
+            return DataStreamSink(self._program, operator)
+        writers = self._program.add(f"{name}: Writer", SinkWriterSpec(sink), [self._upstream])
+        committer = self._program.add(
+            f"{name}: Committer",
+            SinkSpec(GlobalCommitSink(sink)),
+            [writers],
+            forced_parallelism=1,
+        )
+        return DataStreamSink(self._program, writers, committer)

@@ -224,6 +224,13 @@ class SinkSpec:
     sink: Sink[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class SinkWriterSpec:
+    """Write to ``sink``, which has a global committer: what its writers prepare comes out."""
+
+    sink: Sink[Any]
+
+
 OperatorSpec: TypeAlias = (
     SourceSpec
     | MapSpec
@@ -243,6 +250,7 @@ OperatorSpec: TypeAlias = (
     | AsyncWaitSpec
     | WindowSpec
     | SinkSpec
+    | SinkWriterSpec
     | ColumnSpec
 )
 

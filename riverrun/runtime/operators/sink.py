@@ -32,18 +32,18 @@ class SinkOperator(Operator):
         self._final_checkpoint = context.final_checkpoint
         self._subtask = context.subtask
         states = context.states
-        writer_context = _writer_context(context, states.restored_items(WRITER))
-        self._committer = self._sink.create_committer(writer_context)
+        place = writer_context(context, states.restored_items(WRITER))
+        self._committer = self._sink.create_committer(place)
         # The checkpoint they are part of is complete, or nobody would restore it.
         self._commit(states.restored_items(COMMITTABLES))
-        self._writer = self._sink.create_writer(writer_context)
+        self._writer = self._sink.create_writer(place)
         self._writer.open()
         states.provide(COMMITTABLES, lambda: self._prepared)
         states.provide(WRITER, self._writer.snapshot_state)
 
     def recommit(self, context: OperatorContext) -> None:
         """For a sink that had finished: commit what its last checkpoint prepared, write nothing."""
-        self._committer = self._sink.create_committer(_writer_context(context, ()))
+        self._committer = self._sink.create_committer(writer_context(context, ()))
         self._commit(context.states.restored_items(COMMITTABLES))
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
@@ -94,7 +94,8 @@ class SinkOperator(Operator):
             self._committer.commit(committables)
 
 
-def _writer_context(context: OperatorContext, restored: Sequence[Any]) -> SinkWriterContext:
+def writer_context(context: OperatorContext, restored: Sequence[Any]) -> SinkWriterContext:
+    """What a sink's writer or committer gets."""
     return SinkWriterContext(
         subtask_index=context.subtask,
         parallelism=context.parallelism,

@@ -28,6 +28,7 @@ from riverrun.graph.specs import (
     ProcessSpec,
     ReduceSpec,
     SinkSpec,
+    SinkWriterSpec,
     TimestampsAndWatermarksSpec,
     WindowSpec,
 )
@@ -52,6 +53,7 @@ from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.process import ProcessOperator
 from riverrun.runtime.operators.reduce import FinalReduceOperator, ReduceOperator
 from riverrun.runtime.operators.sink import SinkOperator
+from riverrun.runtime.operators.sink_writer import SinkWriterOperator
 from riverrun.runtime.operators.timestamps import TimestampsAndWatermarksOperator
 from riverrun.runtime.operators.windows import build_window_operator
 
@@ -77,6 +79,7 @@ OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     ColumnAggregateSpec: ColumnAggregateOperator,
     ColumnWindowSpec: ColumnWindowOperator,
     SinkSpec: SinkOperator,
+    SinkWriterSpec: SinkWriterOperator,
 }
 
 
