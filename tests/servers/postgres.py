@@ -120,9 +120,9 @@ class PostgresServer:
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    self._programs / "postgres",
-                    *("-D", self._data, "-p", str(self.port), "-h", "127.0.0.1"),
-                    *("-k", self._folder, *arguments),
+                    str(self._programs / "postgres"),
+                    *("-D", str(self._data), "-p", str(self.port), "-h", "127.0.0.1"),
+                    *("-k", str(self._folder), *arguments),
                 ],
                 stdout=log,
                 stderr=log,
@@ -144,7 +144,7 @@ class PostgresServer:
                 process.kill()
         self._process.wait()
         self._process = None
-        psutil.wait_procs(everyone, timeout=10)
+        wait_until(lambda: all(map(_has_ended, everyone)), what="all its processes have ended")
 
     def restart(self) -> None:
         """Kill it and start it again."""
@@ -192,8 +192,8 @@ class PostgresServer:
             shutil.chown(secret, self._user)
         done = subprocess.run(
             [
-                self._programs / "initdb",
-                *("-D", self._data, "-U", OWNER, f"--pwfile={secret}", "-A", "scram-sha-256"),
+                str(self._programs / "initdb"),
+                *("-D", str(self._data), "-U", OWNER, f"--pwfile={secret}", "-A", "scram-sha-256"),
                 *("-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"),
             ],
             capture_output=True,
@@ -213,6 +213,13 @@ class PostgresServer:
             Database(self, "postgres").execute("SELECT 1")
         except psycopg.OperationalError:
             return False
+        return True
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
         return True
 
 
