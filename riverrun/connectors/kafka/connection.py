@@ -153,13 +153,15 @@ class Connection:
             **{name.replace("_", "."): value for name, value in more.items()},
         }
 
+    def any_client_properties(self) -> dict[str, Any]:
+        """Those that every kind of client understands."""
+        return {name: value for name, value in self.properties.items() if _is_for_any_client(name)}
+
     def admin(self, on_error: Callable[[Any], None] | None = None) -> AdminClient:
         """A client for topics; it must outlive the futures that it gives."""
         from confluent_kafka.admin import AdminClient  # noqa: PLC0415  (an extra)
 
-        properties: dict[str, Any] = {
-            name: value for name, value in self.properties.items() if _is_for_any_client(name)
-        }
+        properties = self.any_client_properties()
         if on_error is not None:
             properties["error_cb"] = on_error
         return AdminClient(properties, logger=client_log)
@@ -289,6 +291,7 @@ def _validate(user: str, properties: Mapping[str, Property], kind: type[Any]) ->
         for name, value in properties.items()
         if name != "bootstrap.servers" and not name.endswith(".location")
     }
+    tried["log_level"] = 0  # Nothing that it could say now is of interest.
     if kind.__name__ == "Consumer":
         tried.setdefault("group.id", "check")
     try:

@@ -1,0 +1,135 @@
+"""A producer that takes runs: one call into librdkafka for each message, no callback for those that arrive."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from riverrun.connectors.kafka.connection import Connection, KafkaClientError, client_log
+from riverrun.connectors.kafka.sink_messages import MessageRun
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message, Producer
+
+__all__ = ["NotDelivered", "RunProducer"]
+
+_TURN_SECONDS = 1.0
+
+
+class NotDelivered(KafkaClientError):  # noqa: N818
+    """Kafka did not take a message."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text, code)
+        self.text, self.code = text, code
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class RunProducer:
+    """Sends messages in order; the first one that did not arrive is raised by whoever is called next."""
+
+    def __init__(self, connection: Connection, **more: Any) -> None:
+        """Make the client, which connects by itself.
+
+        Args:
+            connection: whom to.
+            more: further properties, with an underscore for each dot.
+        """
+        from confluent_kafka import Producer  # noqa: PLC0415  (an extra)
+
+        self._user = connection.user
+        self._failure: NotDelivered | None = None
+        properties = connection.client_properties(**more, delivery_report_only_error=True)
+        properties["on_delivery"] = self._reported
+        self._producer: Producer = Producer(properties, logger=client_log)
+
+    @property
+    def client(self) -> Producer:
+        """The producer itself, for transactions."""
+        return self._producer
+
+    def send(self, run: MessageRun) -> None:
+        """Hand over a run; waits where librdkafka's queue is full.
+
+        Raises:
+            NotDelivered: a message did not arrive, perhaps one of an earlier run.
+        """
+        producer = self._producer
+        producer.poll(0)
+        self.raise_failure()
+        topics = repeat(run.topics) if isinstance(run.topics, str) else run.topics
+        keys = run.keys if run.keys is not None else repeat(None)
+        if run.partitions is None and run.timestamps is None and run.headers is None:
+            produce = producer.produce
+            waiting = zip(topics, run.values, keys, strict=False)
+            for topic, value, key in waiting:
+                try:
+                    produce(topic, value, key)
+                except BufferError:
+                    self._when_there_is_room(topic, value, key)
+            return
+        for topic, value, key, partition, timestamp, headers in zip(
+            topics,
+            run.values,
+            keys,
+            run.partitions if run.partitions is not None else repeat(-1),
+            run.timestamps if run.timestamps is not None else repeat(None),
+            run.headers if run.headers is not None else repeat(None),
+            strict=False,
+        ):
+            optional: dict[str, Any] = {}
+            if timestamp is not None:
+                optional["timestamp"] = timestamp
+            if headers is not None:
+                optional["headers"] = headers
+            try:
+                producer.produce(topic, value, key, partition, **optional)
+            except BufferError:
+                self._when_there_is_room(topic, value, key, partition, **optional)
+
+    def flush(self) -> None:
+        """Wait until every message has arrived or failed, which librdkafka's timeouts bound.
+
+        Raises:
+            NotDelivered: one did not arrive.
+        """
+        while self._producer.flush(_TURN_SECONDS):
+            self.raise_failure()
+        self.raise_failure()
+
+    def raise_failure(self) -> None:
+        """Raise the first failure of a delivery, again and again."""
+        if self._failure is not None:
+            raise self._failure
+
+    @property
+    def failure(self) -> NotDelivered | None:
+        """What ``raise_failure`` would raise."""
+        return self._failure
+
+    def drop(self) -> None:
+        """Let go of the client at once; what has not arrived is dropped, an open transaction left open."""
+        self._producer.purge()
+        # Reports of what was dropped are no news any more.
+        self._failure = None
+        self._producer.flush(0)
+
+    def _when_there_is_room(self, *message: Any, **optional: Any) -> None:
+        while True:
+            self._producer.poll(_TURN_SECONDS)
+            self.raise_failure()
+            try:
+                self._producer.produce(*message, **optional)
+            except BufferError:
+                continue
+            return
+
+    def _reported(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and self._failure is None:
+            self._failure = NotDelivered(
+                f"{self._user}: a message for topic {message.topic()!r} (partition "
+                f"{message.partition()}) was not delivered: {error.str()}",
+                error.code(),
+            )

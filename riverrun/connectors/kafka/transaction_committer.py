@@ -1,0 +1,174 @@
+"""Writes epochs in transactions, each exactly once: records and marker are visible together or not at all.
+
+Whatever goes wrong, the answer is the same: begin anew with a new producer. Its ``init_transactions`` ends
+every transaction of the one before, of this process or of a dead or forgotten one, and bars it for ever.
+What the marker says after that is final, so it tells what is left to do. docs/decisions/0028 has the proof.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from riverrun.api.sink import Committable, Committer
+from riverrun.connectors.kafka.connection import Connection, KafkaClientError
+from riverrun.connectors.kafka.marker_committed import Committed
+from riverrun.connectors.kafka.marker_topic import MarkerTopic
+from riverrun.connectors.kafka.producer_runs import NotDelivered, RunProducer
+from riverrun.connectors.kafka.transaction_trouble import Trouble, repeated
+
+__all__ = ["KafkaProducerFenced", "TransactionCommitter", "TransactionSettings"]
+
+log = logging.getLogger(__name__)
+
+MAX_FENCED: Final = 5
+"""How often in one commit another producer may take over before it is taken for a second job."""
+
+
+class KafkaProducerFenced(KafkaClientError):  # noqa: N818
+    """Another producer with the same transactional id has begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionSettings:
+    """What committers of one sink have in common."""
+
+    connection: Connection
+    prefix: str
+    marker_topic: str
+    commit_seconds: float
+    """For how long one commit is tried."""
+
+    def name(self, subtask: int) -> str:
+        """The transactional id, and the marker's key, of what ``subtask`` prepared."""
+        return f"{self.prefix}-{subtask}"
+
+
+class TransactionCommitter(Committer):
+    """Commits epochs of one subtask, and after a restart perhaps those of others."""
+
+    def __init__(self, settings: TransactionSettings, subtask: int) -> None:
+        """Connect, so that what is wrong with transactions is known before the first record."""
+        self._settings = settings
+        self._subtask = subtask
+        self._markers = MarkerTopic(settings.connection, settings.marker_topic)
+        self._markers.ensure()
+        self._own = _Transactions(settings, self._markers, subtask)
+        self._own.start()
+
+    def commit(self, committables: Sequence[Committable]) -> None:
+        by_subtask: dict[int, list[Committable]] = {}
+        for committable in committables:
+            by_subtask.setdefault(committable.subtask, []).append(committable)
+        for subtask, prepared in by_subtask.items():
+            if subtask == self._subtask:
+                self._own.commit(prepared)
+                continue
+            # The id is that of who prepared it: its transactions are the ones to bar.
+            others = _Transactions(self._settings, self._markers, subtask)
+            try:
+                others.commit(prepared)
+            finally:
+                others.close()
+
+    def close(self) -> None:
+        self._own.close()
+
+
+class _Transactions:
+    """The transactions with one transactional id, as long as nobody else takes it over."""
+
+    def __init__(self, settings: TransactionSettings, markers: MarkerTopic, subtask: int) -> None:
+        self._settings = settings
+        self._markers = markers
+        self._subtask = subtask
+        self._name = settings.name(subtask)
+        self._producer: RunProducer | None = None
+        self._committed = Committed()
+
+    def start(self) -> None:
+        """Bar every producer before this one and find out what they have committed."""
+        self._retried(self._start)
+
+    def commit(self, prepared: Sequence[Committable]) -> None:
+        """Write those that are not written; all of them in one transaction."""
+        self._retried(lambda deadline: self._commit(prepared, deadline))
+
+    def close(self) -> None:
+        if self._producer is not None:
+            self._producer.drop()
+            self._producer = None
+
+    def _retried(self, action: Callable[[float], None]) -> None:
+        from confluent_kafka import KafkaException  # noqa: PLC0415  (an extra)
+
+        deadline = time.monotonic() + self._settings.commit_seconds
+        fenced = 0
+        while True:
+            try:
+                action(deadline)
+            except (KafkaException, NotDelivered) as e:
+                trouble = self._trouble(e)
+                self.close()
+                fenced += trouble.is_fenced
+                self._raise_when_hopeless(trouble, fenced, deadline, e)
+                log.info("transactional id %r: %s; trying again", self._name, trouble.text)
+                # Subtasks that fence each other after rescaling must not go on in step.
+                time.sleep(random.uniform(0.02, 0.2) * (1 + fenced))  # noqa: S311
+            else:
+                return
+
+    def _trouble(self, error: Exception) -> Trouble:
+        # A message that was refused is the cause of whatever its transaction fails with.
+        refused = None if self._producer is None else self._producer.failure
+        return Trouble.of(refused or error)
+
+    def _raise_when_hopeless(
+        self, trouble: Trouble, fenced: int, deadline: float, cause: Exception
+    ) -> None:
+        user = self._settings.connection.user
+        if trouble.is_final:
+            raise KafkaClientError(
+                f"{user}: cannot commit with transactional id {self._name!r}: {trouble.text}"
+            ) from cause
+        if fenced >= MAX_FENCED:
+            raise KafkaProducerFenced(
+                f"{user}: another producer has taken over the transactional id {self._name!r} "
+                f"{fenced} times; give each sink of each job a transactional id prefix of its own"
+            ) from cause
+        if time.monotonic() > deadline:
+            raise KafkaClientError(
+                f"{user}: could not commit with transactional id {self._name!r} within "
+                f"{self._settings.commit_seconds:g} s: {trouble.text}; nothing is lost, the job commits "
+                f"again when it goes on"
+            ) from cause
+
+    def _start(self, deadline: float) -> None:
+        self._started(deadline)
+
+    def _started(self, deadline: float) -> RunProducer:
+        if self._producer is None:
+            producer = RunProducer(self._settings.connection, transactional_id=self._name)
+            self._producer = producer
+            repeated(producer.client.init_transactions, deadline)
+            self._committed = self._markers.read(self._name, max(1.0, deadline - time.monotonic()))
+        return self._producer
+
+    def _commit(self, prepared: Sequence[Committable], deadline: float) -> None:
+        producer = self._started(deadline)
+        missing = [each for each in prepared if not self._committed.includes(each.value)]
+        if not missing:
+            return
+        committed = self._committed.with_epochs(each.value for each in missing)
+        producer.client.begin_transaction()
+        for each in missing:
+            for run in each.value.runs():
+                producer.send(run)
+        marker = committed.encode(self._subtask, missing[-1].checkpoint)
+        producer.send(self._markers.message(self._name, marker))
+        repeated(producer.client.commit_transaction, deadline)
+        self._committed = committed
