@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from riverrun.connectors.kafka.partition_split import KafkaPartitionSplit
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
+
+K = TypeVar("K")
 
 
 class PartitionBuffer:
@@ -82,10 +84,23 @@ def _offset(message: Message) -> int:
     return message.offset() or 0
 
 
+def _grouped(keys: list[K], messages: list[Message]) -> dict[K, list[Message]]:
+    """The messages by their keys, each group in order."""
+    different = set(keys)
+    if len(different) <= 1:
+        return dict.fromkeys(different, messages)
+    groups: dict[K, list[Message]] = {key: [] for key in different}
+    for key, message in zip(keys, messages, strict=True):
+        groups[key].append(message)
+    return groups
+
+
 class FetchedMessages:
     """The partitions of a reader, in the order in which they are served."""
 
     def __init__(self) -> None:
+        self._topics: set[str] = set()
+        """Also those of partitions that are read to their ends, whose messages may still come."""
         self._by_key: dict[tuple[str, int], PartitionBuffer] = {}
         self._turns: deque[PartitionBuffer] = deque()
 
@@ -94,6 +109,7 @@ class FetchedMessages:
         buffer = PartitionBuffer(split)
         self._by_key[split.topic, split.partition] = buffer
         self._turns.append(buffer)
+        self._topics.add(split.topic)
         return buffer
 
     def remove(self, buffer: PartitionBuffer) -> None:
@@ -115,26 +131,20 @@ class FetchedMessages:
 
     def add(self, messages: list[Message]) -> None:
         """A batch without errors, of any partitions mixed; in each the order is kept."""
-        partitions = [message.partition() for message in messages]
-        topics = [message.topic() for message in messages]
-        count = len(messages)
-        key = (topics[0], partitions[0])
-        if partitions.count(key[1]) == count and topics.count(key[0]) == count:
-            self._add_to(key, messages)
+        if len(self._topics) == 1:
+            (topic,) = self._topics
+            self._add_of(topic, messages)
             return
-        grouped: dict[tuple[str | None, int | None], list[Message]] = {}
-        for key, message in zip(zip(topics, partitions, strict=True), messages, strict=True):
-            if key in grouped:
-                grouped[key].append(message)
-            else:
-                grouped[key] = [message]
-        for key, found in grouped.items():
-            self._add_to(key, found)
+        for name, found in _grouped([each.topic() for each in messages], messages).items():
+            self._add_of(name, found)
 
-    def _add_to(self, key: tuple[str | None, int | None], messages: list[Message]) -> None:
-        buffer = self._by_key.get(key)  # type: ignore[arg-type]
-        if buffer is not None:  # else it was read to its end when the batch was fetched
-            buffer.add(messages)
+    def _add_of(self, topic: str | None, messages: list[Message]) -> None:
+        """Messages of one topic."""
+        groups = _grouped([each.partition() for each in messages], messages)
+        for partition, found in groups.items():
+            buffer = self._by_key.get((topic, partition))  # type: ignore[arg-type]
+            if buffer is not None:  # else it was read to its end when the batch was fetched
+                buffer.add(found)
 
     def next(self, paused: Collection[str]) -> PartitionBuffer | None:
         """The next partition, in turn, that has something to give or is finished."""

@@ -190,6 +190,8 @@ def consumer_properties(
         "group.id": "riverrun",  # one is needed, also where nothing is committed
         "enable.auto.commit": False,
         "enable.auto.offset.store": commits_itself,
+        # After its queue was full a consumer waits this long; a second is long for one that is emptied fast.
+        "fetch.queue.backoff.ms": 10,
         **given,
         "client.id": client_id,
         # An offset that is gone is an event, which says which one it was.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_BATCH: Final = 4096
+_BATCH: Final = 2048
 """Messages to fetch at once; what is fetched of several partitions leaves in longer runs this way."""
 _SHORTEST_WAIT_MS: Final = 1.0
 _LONGEST_WAIT_MS: Final = 10.0
@@ -187,17 +187,14 @@ class KafkaSourceReader(SourceReader[Any]):
         """Take in what the consumer has; how many messages and events there were."""
         batch = self._open_consumer().consume(_BATCH, 0)
         errors = [message.error() for message in batch]
-        if any(errors):
-            messages = []
-            for message in batch:
-                if message.error() is None:
-                    messages.append(message)
-                else:
-                    self._on_event(message)
-            if messages:
-                self._fetched.add(messages)
-        elif batch:
+        if not any(errors):
             self._fetched.add(batch)
+            return len(batch)
+        self._fetched.add([message for message in batch if message.error() is None])
+        # An event concerns what follows the messages of its partition that came before it.
+        for message in batch:
+            if message.error() is not None:
+                self._on_event(message)
         return len(batch)
 
     def _on_event(self, message: Message) -> None:
