@@ -127,6 +127,17 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "HybridSource": "riverrun.connectors.hybrid.source:HybridSource",
         "HybridSourceBuilder": "riverrun.connectors.hybrid.source:HybridSourceBuilder",
     },
+    "pyflink.datastream.connectors.kafka": {
+        "KafkaRecordSerializationSchema": (
+            "riverrun.connectors.kafka.sink_serialization:KafkaRecordSerializationSchema"
+        ),
+        "KafkaRecordSerializationSchemaBuilder": (
+            "riverrun.connectors.kafka.sink_serialization:KafkaRecordSerializationSchemaBuilder"
+        ),
+        "KafkaSink": "riverrun.connectors.kafka.sink:KafkaSink",
+        "KafkaSinkBuilder": "riverrun.connectors.kafka.sink:KafkaSinkBuilder",
+        "KafkaTopicSelector": "riverrun.connectors.kafka.sink_serialization:KafkaTopicSelector",
+    },
     "pyflink.datastream.connectors.number_seq": {
         "NumberSequenceSource": "riverrun.connectors.number_sequence:NumberSequenceSource",
     },
