@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from riverrun.api.column_aggregates import Agg, Aggregate
     from riverrun.api.columns import Column, col
+    from riverrun.api.delivery_guarantee import DeliveryGuarantee
     from riverrun.api.evictor import Evictor, TimestampedValue
     from riverrun.api.evictors import CountEvictor, DeltaEvictor, TimeEvictor
     from riverrun.api.functions import (
@@ -147,6 +148,12 @@ if TYPE_CHECKING:
     from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
     from riverrun.connectors.discard import DiscardingSink
     from riverrun.connectors.iterator import IteratorSource
+    from riverrun.connectors.kafka.sink import KafkaSink
+    from riverrun.connectors.kafka.sink_serialization import (
+        KafkaPartitioner,
+        KafkaRecordSerializationSchema,
+        KafkaTopicSelector,
+    )
     from riverrun.connectors.number_sequence import NumberSequenceSource
     from riverrun.connectors.print import PrintSink
     from riverrun.core.config_options import ConfigOption, ConfigOptions
@@ -285,6 +292,7 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "DataStreamUtils",
+    "DeliveryGuarantee",
     "DeltaEvictor",
     "DeltaFunction",
     "DeltaTrigger",
@@ -331,6 +339,10 @@ __all__ = [
     "JobStatus",
     "JoinFunction",
     "JoinedStreams",
+    "KafkaPartitioner",
+    "KafkaRecordSerializationSchema",
+    "KafkaSink",
+    "KafkaTopicSelector",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",

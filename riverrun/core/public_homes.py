@@ -21,6 +21,7 @@ HOMES: Final[Mapping[str, str]] = {
             ExponentialBackoffDelayRetryStrategyBuilder FixedDelayRetryStrategy
             FixedDelayRetryStrategyBuilder NoRetryStrategy RetryPredicate
         """,
+        "riverrun.api.delivery_guarantee": "DeliveryGuarantee",
         "riverrun.api.functions": """
             AsyncFunction
             AggregateFunction BroadcastProcessFunction CoFlatMapFunction CoMapFunction
@@ -58,6 +59,10 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.datagen": "DataGeneratorSource GeneratorFunction",
         "riverrun.connectors.discard": "DiscardingSink",
         "riverrun.connectors.iterator": "IteratorSource",
+        "riverrun.connectors.kafka.sink": "KafkaSink",
+        "riverrun.connectors.kafka.sink_serialization": """
+            KafkaPartitioner KafkaRecordSerializationSchema KafkaTopicSelector
+        """,
         "riverrun.connectors.number_sequence": "NumberSequenceSource",
         "riverrun.connectors.print": "PrintSink",
         "riverrun.core.config_options": "ConfigOption ConfigOptions",
