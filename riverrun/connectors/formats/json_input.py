@@ -7,6 +7,7 @@ format takes beside the proper form and says where the fault is.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ from riverrun.serde.time_types import (
 )
 from riverrun.serde.type_info import TypeInformation
 
+_ODD: Final = re.compile(r'[\x00-\x1f"\\]')
+"""What the name of a field of msgspec must not have."""
 INTEGERS: Final = {
     BasicType.BYTE: 8,
     BasicType.SHORT: 16,
@@ -98,7 +101,7 @@ def single(value: float) -> float:
 def object_shape(kind: ObjectType, all_fields: bool) -> Shape | None:  # noqa: FBT001  (as in the table)
     """A JSON object with a member for each field; others are passed over."""
     shapes = [shape_of(each, all_fields=all_fields) for each in kind.get_field_types()]
-    if any(shape is None for shape in shapes):
+    if any(shape is None for shape in shapes) or any(map(_ODD.search, kind.get_field_names())):
         return None
     found = [shape for shape in shapes if shape is not None]
     labels = [f"f{position}" for position in range(len(found))]
