@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from riverrun.protocol.snapshots import OperatorStatePart, Redistribution, StateKind, StateMeta
-from riverrun.runtime.system_state import CALLS, COMMITTABLES, SPLITS, WRITER
+from riverrun.runtime.system_state import CALLS, COMMITTABLES, ENUMERATOR, SPLITS, WRITER
 
 
 class TableKind(StrEnum):
@@ -23,6 +23,7 @@ class TableKind(StrEnum):
     UNION_LIST = "union list"
     BROADCAST = "broadcast"
     SOURCE_POSITIONS = "source positions"
+    FOUND_SPLITS = "found splits"
     COMMITTABLES = "committables"
     WRITER_STATE = "writer state"
     ASYNC_CALLS = "asynchronous calls"
@@ -48,6 +49,7 @@ _KEYED: Final[Mapping[StateKind, TableKind]] = {
 }
 _SYSTEM: Final[Mapping[str, TableKind]] = {
     SPLITS: TableKind.SOURCE_POSITIONS,
+    ENUMERATOR: TableKind.FOUND_SPLITS,
     COMMITTABLES: TableKind.COMMITTABLES,
     WRITER: TableKind.WRITER_STATE,
     CALLS: TableKind.ASYNC_CALLS,
