@@ -147,6 +147,37 @@ if TYPE_CHECKING:
     from riverrun.connectors.collection import CollectionSource
     from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
     from riverrun.connectors.discard import DiscardingSink
+    from riverrun.connectors.formats.avro_rows import (
+        AvroDeserializationSchema,
+        AvroRowDeserializationSchema,
+        AvroRowSerializationSchema,
+        AvroSerializationSchema,
+    )
+    from riverrun.connectors.formats.avro_schema import AvroSchema, GenericRecordAvroTypeInfo
+    from riverrun.connectors.formats.confluent_avro import (
+        ConfluentRegistryAvroDeserializationSchema,
+        ConfluentRegistryAvroSerializationSchema,
+    )
+    from riverrun.connectors.formats.confluent_registry import ConfluentRegistry
+    from riverrun.connectors.formats.csv_rows import (
+        CsvRowDeserializationSchema,
+        CsvRowSerializationSchema,
+    )
+    from riverrun.connectors.formats.csv_schema import CsvSchema, CsvSchemaBuilder
+    from riverrun.connectors.formats.json_plain import (
+        JsonDeserializationSchema,
+        JsonSerializationSchema,
+    )
+    from riverrun.connectors.formats.json_rows import (
+        JsonRowDeserializationSchema,
+        JsonRowSerializationSchema,
+    )
+    from riverrun.connectors.formats.protobuf import (
+        ProtobufDeserializationSchema,
+        ProtobufSerializationSchema,
+    )
+    from riverrun.connectors.formats.raw import RawFormatSchema
+    from riverrun.connectors.formats.times import TimestampFormat
     from riverrun.connectors.iterator import IteratorSource
     from riverrun.connectors.kafka.sink import KafkaSink
     from riverrun.connectors.kafka.sink_serialization import (
@@ -248,6 +279,11 @@ __all__ = [
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "AvroDeserializationSchema",
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "AvroSchema",
+    "AvroSerializationSchema",
     "BatchFormat",
     "BatchFunction",
     "BatchGeneratorSource",
@@ -279,6 +315,9 @@ __all__ = [
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
+    "ConfluentRegistry",
+    "ConfluentRegistryAvroDeserializationSchema",
+    "ConfluentRegistryAvroSerializationSchema",
     "ConnectedStreams",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
@@ -288,6 +327,10 @@ __all__ = [
     "CountTumblingWindowAssigner",
     "CountWindow",
     "Counter",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "CsvSchema",
+    "CsvSchemaBuilder",
     "DataGeneratorSource",
     "DataStream",
     "DataStreamSink",
@@ -321,6 +364,7 @@ __all__ = [
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
     "GeneratorFunction",
+    "GenericRecordAvroTypeInfo",
     "GlobalWindow",
     "GlobalWindows",
     "HashMapStateBackend",
@@ -339,6 +383,10 @@ __all__ = [
     "JobStatus",
     "JoinFunction",
     "JoinedStreams",
+    "JsonDeserializationSchema",
+    "JsonRowDeserializationSchema",
+    "JsonRowSerializationSchema",
+    "JsonSerializationSchema",
     "KafkaPartitioner",
     "KafkaRecordSerializationSchema",
     "KafkaSink",
@@ -380,7 +428,10 @@ __all__ = [
     "ProcessingTimeTrigger",
     "ProcessingTimeoutTrigger",
     "ProgramError",
+    "ProtobufDeserializationSchema",
+    "ProtobufSerializationSchema",
     "PurgingTrigger",
+    "RawFormatSchema",
     "ReadOnlyBroadcastState",
     "RecordTimestampAssigner",
     "RecoveryClaimMode",
@@ -426,6 +477,7 @@ __all__ = [
     "TimeWindow",
     "TimerService",
     "TimestampAssigner",
+    "TimestampFormat",
     "TimestampedValue",
     "TooFewSlots",
     "Trigger",

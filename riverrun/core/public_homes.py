@@ -58,6 +58,30 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.collection": "CollectionSource",
         "riverrun.connectors.datagen": "DataGeneratorSource GeneratorFunction",
         "riverrun.connectors.discard": "DiscardingSink",
+        "riverrun.connectors.formats.avro_rows": """
+            AvroDeserializationSchema AvroRowDeserializationSchema AvroRowSerializationSchema
+            AvroSerializationSchema
+        """,
+        "riverrun.connectors.formats.avro_schema": "AvroSchema GenericRecordAvroTypeInfo",
+        "riverrun.connectors.formats.confluent_avro": """
+            ConfluentRegistryAvroDeserializationSchema ConfluentRegistryAvroSerializationSchema
+        """,
+        "riverrun.connectors.formats.confluent_registry": "ConfluentRegistry",
+        "riverrun.connectors.formats.csv_rows": """
+            CsvRowDeserializationSchema CsvRowSerializationSchema
+        """,
+        "riverrun.connectors.formats.csv_schema": "CsvSchema CsvSchemaBuilder",
+        "riverrun.connectors.formats.json_plain": """
+            JsonDeserializationSchema JsonSerializationSchema
+        """,
+        "riverrun.connectors.formats.json_rows": """
+            JsonRowDeserializationSchema JsonRowSerializationSchema
+        """,
+        "riverrun.connectors.formats.protobuf": """
+            ProtobufDeserializationSchema ProtobufSerializationSchema
+        """,
+        "riverrun.connectors.formats.raw": "RawFormatSchema",
+        "riverrun.connectors.formats.times": "TimestampFormat",
         "riverrun.connectors.iterator": "IteratorSource",
         "riverrun.connectors.kafka.sink": "KafkaSink",
         "riverrun.connectors.kafka.sink_serialization": """

@@ -159,6 +159,32 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
     "pyflink.datastream.externalized_checkpoint_retention": {
         "ExternalizedCheckpointRetention": "riverrun.core.options:ExternalizedCheckpointRetention",
     },
+    "pyflink.datastream.formats.avro": {
+        **{
+            name: f"riverrun.connectors.formats.avro_rows:{name}"
+            for name in ("AvroRowDeserializationSchema", "AvroRowSerializationSchema")
+        },
+        "AvroSchema": "riverrun.connectors.formats.avro_schema:AvroSchema",
+        "GenericRecordAvroTypeInfo": (
+            "riverrun.connectors.formats.avro_schema:GenericRecordAvroTypeInfo"
+        ),
+    },
+    "pyflink.datastream.formats.csv": {
+        "CsvRowDeserializationSchema": (
+            "riverrun.connectors.formats.csv_rows:CsvRowDeserializationSchema"
+        ),
+        "CsvRowSerializationSchema": "riverrun.connectors.formats.csv_rows:CsvRowSerializationSchema",
+        "CsvSchema": "riverrun.connectors.formats.csv_schema:CsvSchema",
+        "CsvSchemaBuilder": "riverrun.connectors.formats.csv_schema:CsvSchemaBuilder",
+    },
+    "pyflink.datastream.formats.json": {
+        "JsonRowDeserializationSchema": (
+            "riverrun.connectors.formats.json_rows:JsonRowDeserializationSchema"
+        ),
+        "JsonRowSerializationSchema": (
+            "riverrun.connectors.formats.json_rows:JsonRowSerializationSchema"
+        ),
+    },
     "pyflink.datastream.functions": {
         **{
             name: f"riverrun.compat.pyflink.window_adapters:{name}"
