@@ -31,7 +31,7 @@ class AvroSchema:
         self.definition = definition
         parse = require("fastavro", extra="avro", user="Avro").parse_schema
         try:
-            self._parsed = parse(definition, _write_hint=False)
+            self._parsed = parse(definition)
         except Exception as error:
             # fastavro lets any kind of error out for a schema that makes no sense.
             raise ProgramError(f"avro schema: {definition!r} is none: {error}") from error
