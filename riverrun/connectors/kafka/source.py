@@ -149,10 +149,9 @@ class KafkaSourceBuilder:
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder:
         """Read all partitions of these topics."""
-        names = tuple(dict.fromkeys(topics))
-        if not names or not all(isinstance(name, str) and name for name in names):
+        if not topics or not all(isinstance(name, str) and name for name in topics):
             raise ProgramError(f"{_USER}: set_topics got {topics!r}; expected names of topics")
-        return self._subscribe("set_topics", NamedTopics(names))
+        return self._subscribe("set_topics", NamedTopics(tuple(dict.fromkeys(topics))))
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
         """Read all topics whose whole name matches the regular expression, also those that come later."""
