@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from riverrun.connectors.lake.delta_files import (
     can_partition,
     partition_text,
 )
+from riverrun.connectors.lake.delta_storage import delta_options, file_system
 from riverrun.connectors.lake.partitions import PartitionField
 from riverrun.connectors.lake.settings import LakeSettings
 from riverrun.connectors.lake.table_check import (
@@ -30,7 +30,6 @@ from riverrun.connectors.lake.table_check import (
     wanted_columns,
 )
 from riverrun.connectors.lake.writer import LakeTable, LakeWriter, OpenTable, transaction_id
-from riverrun.core import options
 from riverrun.core.errors import ExternalError, ProgramError
 from riverrun.serde.type_info import TypeInformation
 
@@ -97,7 +96,7 @@ class DeltaSink(Sink[Any]):
         return DeltaCommitter(self._opener(context), self._settings.commit_attempts)
 
     def _opener(self, context: SinkWriterContext) -> DeltaLakeTable:
-        stored = {**_from_config(context.config), **self._storage_options}
+        stored = delta_options(self._table, context.config, self._storage_options)
         return DeltaLakeTable(self._who, self._table, self._partition_by, self._settings, stored)
 
     def __repr__(self) -> str:
@@ -141,7 +140,9 @@ class DeltaLakeTable(LakeTable):
             )
         wanted = wanted_columns(records, columns)
         return OpenTable(
-            files=DeltaDataFiles(self._file_system(), partition_by, transaction, subtask),
+            files=DeltaDataFiles(
+                file_system(self.uri, self.storage_options), partition_by, transaction, subtask
+            ),
             columns=wanted,
             file_columns=pa.schema([each for each in wanted if each.name not in partition_by]),
             partition_by=[PartitionField(name, partition_text) for name in partition_by],
@@ -187,21 +188,13 @@ class DeltaLakeTable(LakeTable):
             table = self.load()
         raise self._trouble("does not take more columns", failure)
 
-    def _file_system(self) -> Any:
-        from pyarrow import fs as arrow_fs  # noqa: PLC0415  (workers only)
-
-        local = _local_path(self.uri)
-        if local is not None:
-            return arrow_fs.SubTreeFileSystem(local, arrow_fs.LocalFileSystem())
-        handler = require("deltalake.fs", extra="delta", user=self.who).DeltaStorageHandler
-        return arrow_fs.PyFileSystem(handler(self.uri, self._options()))
-
     def _options(self) -> dict[str, str] | None:
         return dict(self.storage_options) or None
 
     def _trouble(self, what: str, error: Exception | None) -> ExternalError:
+        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return ExternalError(
-            f"{self.who}: the table {what} ({type(error).__name__}: {error}); check the address, the "
+            f"{self.who}: the table {what} ({said}); check the address, the "
             f"rights of the job's user and storage_options"
         )
 
@@ -272,29 +265,3 @@ def _check_partition_columns(who: str, columns: pa.Schema, partition_by: Sequenc
             )
     if len(partition_by) == len(columns):
         raise ProgramError(f"{who}: all its columns are partitions; expected one that is not")
-
-
-def _local_path(uri: str) -> str | None:
-    """The path of a table on this machine; None if it is elsewhere.
-
-    >>> _local_path("/tables/a"), _local_path("file:///tables/a"), _local_path("s3://b/a")
-    ('/tables/a', '/tables/a', None)
-    """
-    parts = urlsplit(uri)
-    if not parts.scheme:
-        return uri
-    return parts.path if parts.scheme == "file" else None
-
-
-def _from_config(config: Mapping[str, str]) -> dict[str, str]:
-    """The job's own way to object stores, in deltalake's words."""
-    found = {
-        "AWS_ENDPOINT_URL": options.S3_ENDPOINT.get(config),
-        "AWS_ACCESS_KEY_ID": options.S3_ACCESS_KEY.get(config),
-        "AWS_SECRET_ACCESS_KEY": options.S3_SECRET_KEY.get(config),
-        "AWS_REGION": options.S3_REGION.get(config),
-    }
-    given = {name: value for name, value in found.items() if value is not None}
-    if given.get("AWS_ENDPOINT_URL", "").startswith("http://"):
-        given["AWS_ALLOW_HTTP"] = "true"
-    return given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -35,6 +36,8 @@ __all__ = ["IcebergSink"]
 SINK_PROPERTY: Final = "riverrun.sink"
 CHECKPOINT_PROPERTY: Final = "riverrun.checkpoint"
 _USUAL: Final = LakeSettings()
+_PAUSES_S: Final = (0.0, 0.05, 0.3)
+"""Before each attempt to reach a catalog."""
 
 
 class IcebergSink(Sink[Any]):
@@ -121,10 +124,14 @@ class IcebergLakeTable(LakeTable):
         properties = dict(self.catalog)
         name = properties.pop("name", "default")
         catalogs = require("pyiceberg.catalog", extra="iceberg", user=self.who)
-        try:
-            return catalogs.load_catalog(name, **properties)
-        except Exception as error:
-            raise self._trouble("its catalog cannot be reached", error) from error
+        failure: Exception | None = None
+        for pause in _PAUSES_S:  # a catalog in a database makes its tables when it is first opened
+            time.sleep(pause)
+            try:
+                return catalogs.load_catalog(name, **properties)
+            except Exception as error:  # noqa: BLE001  (each kind of catalog has its own)
+                failure = error
+        raise self._trouble("its catalog cannot be reached", failure) from failure
 
     def load(self, catalog: Any) -> Any:
         """The table as it is now; None if there is none."""
@@ -167,25 +174,29 @@ class IcebergLakeTable(LakeTable):
             raise ExternalError(
                 f"{self.who}: there is no such table; create it, or set LakeSettings(create=True)"
             )
-        parse = require("pyiceberg.transforms", extra="iceberg", user=self.who).parse_transform
-        try:
-            namespace = catalog.namespace_from(self.name)
-            if namespace:
-                catalog.create_namespace_if_not_exists(namespace)
-            with (
-                catalog.create_table_transaction(
-                    self.name, records, properties=dict(self.settings.table_properties)
-                ) as transaction,
-                transaction.update_spec() as spec,
-            ):
-                for column, transform in self.partition_by:
-                    spec.add_field(column, parse(transform), _partition_name(column, transform))
-        except Exception as error:
-            # Every writer tries; the first one makes it, and all find it.
+        failure: Exception | None = None
+        for pause in _PAUSES_S:  # every writer tries; the first one makes it, and all find it
+            time.sleep(pause)
+            try:
+                self._create(catalog, records)
+            except Exception as error:  # noqa: BLE001  (each kind of catalog has its own)
+                failure = error
             if (table := self.load(catalog)) is not None:
                 return table
-            raise self._trouble("it cannot be created", error) from error
-        return self.load(catalog)
+        raise self._trouble("it cannot be created", failure) from failure
+
+    def _create(self, catalog: Any, records: pa.Schema) -> None:
+        parse = require("pyiceberg.transforms", extra="iceberg", user=self.who).parse_transform
+        namespace = catalog.namespace_from(self.name)
+        if namespace:
+            catalog.create_namespace_if_not_exists(namespace)
+        properties = dict(self.settings.table_properties)
+        with (
+            catalog.create_table_transaction(self.name, records, properties=properties) as made,
+            made.update_spec() as spec,
+        ):
+            for column, transform in self.partition_by:
+                spec.add_field(column, parse(transform), _partition_name(column, transform))
 
     def _widened(self, catalog: Any, table: Any, records: pa.Schema) -> Any:
         """The table with the columns that it lacks; another writer may have added them meanwhile."""
@@ -204,8 +215,9 @@ class IcebergLakeTable(LakeTable):
         raise self._trouble("it does not take more columns", failure)
 
     def _trouble(self, what: str, error: Exception | None) -> ExternalError:
+        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return ExternalError(
-            f"{self.who}: {what} ({type(error).__name__}: {error}); check the table's name, the "
+            f"{self.who}: {what} ({said}); check the table's name, the "
             f"properties of the catalog and the rights of the job's user"
         )
 
