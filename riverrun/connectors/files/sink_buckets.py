@@ -46,6 +46,8 @@ class Bucket:
         self._saved: OpenPart | None = None
         """The open part as the last checkpoint has it."""
         self._closed: list[Pending] = []
+        self._unknown: list[Pending] = []
+        """Those of the closed ones of which no checkpoint has a beginning."""
 
     @property
     def is_idle(self) -> bool:
@@ -84,7 +86,10 @@ class Bucket:
     def roll(self) -> None:
         """End the part that is open, if there is one."""
         if self._part is not None:
-            self._closed.append(self._part.finish())
+            pending = self._part.finish()
+            self._closed.append(pending)
+            if self._saved is None:
+                self._unknown.append(pending)
             self._part = None
             self._saved = None
 
@@ -100,6 +105,7 @@ class Bucket:
             self._saved = OpenPart(self._id, file.location, file.target, length, created)
             self._info.size = self._part.size()
         closed, self._closed = self._closed, []
+        self._unknown = []
         return closed
 
     def saved(self) -> OpenPart | None:
@@ -107,14 +113,14 @@ class Bucket:
         return self._saved
 
     def release(self) -> list[Pending]:
-        """Let go of the open part, whatever happened; what was closed and is in no checkpoint."""
+        """Let go of the open part, whatever happened; what was closed and no checkpoint knows."""
         if self._part is not None:
             if self._saved is None:
                 self._part.file.discard()
             else:
                 self._part.file.abandon()
             self._part = None
-        return self._closed
+        return self._unknown
 
     def _opened(self, now: int) -> Part:
         if self._part is None:
