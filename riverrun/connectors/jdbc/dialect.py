@@ -17,7 +17,7 @@ from riverrun.connectors.jdbc.errors import Trouble
 from riverrun.connectors.jdbc.placeholders import translated
 from riverrun.serde.type_info import TypeInformation
 
-__all__ = ["Dialect", "Target"]
+__all__ = ["Addresses", "Dialect", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,16 @@ class Target:
     table: str
     fields: tuple[str, ...]
     key_fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Places of rows in a table, as a column that the table has without anybody having made it."""
+
+    column: str
+    declared: str
+    borders: tuple[Any, ...]
+    """Where parts end and the next ones begin."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +66,11 @@ class Dialect(ABC):
         """
 
     @abstractmethod
-    def connect(self) -> Any:
-        """A new connection in which each statement commits by itself; may be used in any thread."""
+    def connect(self, *, reads: bool = False) -> Any:
+        """A new connection in which each statement commits by itself; may be used in any thread.
+
+        With ``reads`` a transaction may be left waiting: it holds nothing that others want.
+        """
 
     @abstractmethod
     def trouble(self, error: Exception) -> Trouble:
@@ -86,6 +99,10 @@ class Dialect(ABC):
     @abstractmethod
     def type_of_column(self, declared: str) -> TypeInformation:
         """The type of the values of a column with this type."""
+
+    @abstractmethod
+    def addresses(self, connection: Any, table: str, parts: int) -> Addresses | None:
+        """Where the rows of a table lie, in so many parts; ``None``: the database does not tell."""
 
     @abstractmethod
     def described(self, connection: Any, sql: str, parameters: Sequence[Any]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from riverrun.connectors.base.extras import require
-from riverrun.connectors.jdbc.dialect import Dialect, Target
+from riverrun.connectors.jdbc.dialect import Addresses, Dialect, Target
 from riverrun.connectors.jdbc.errors import Trouble
 from riverrun.connectors.jdbc.placeholders import count
 from riverrun.connectors.jdbc.postgresql_types import type_of
@@ -96,12 +96,12 @@ class PostgresDialect(Dialect):
         found.setdefault("connect_timeout", "10")
         return {name: value for name, value in found.items() if value != ""}
 
-    def connect(self) -> Any:
+    def connect(self, *, reads: bool = False) -> Any:
         psycopg = require("psycopg", extra="postgresql", user=self.name)
         connection = psycopg.connect(**self.parameters(), autocommit=True)
         connection.execute(
             "SELECT set_config('idle_in_transaction_session_timeout', %s, false)",
-            (_IDLE_IN_TRANSACTION,),
+            ("0" if reads else _IDLE_IN_TRANSACTION,),
         )
         return connection
 
@@ -160,6 +160,17 @@ class PostgresDialect(Dialect):
 
     def type_of_column(self, declared: str) -> TypeInformation:
         return type_of(declared)
+
+    def addresses(self, connection: Any, table: str, parts: int) -> Addresses | None:
+        blocks = connection.execute(
+            "SELECT pg_relation_size(oid) / current_setting('block_size')::bigint FROM pg_class "
+            "WHERE oid = to_regclass(%s) AND relkind IN ('r', 'm')",
+            (self.table_name(table),),
+        ).fetchone()
+        if blocks is None:
+            return None
+        borders = sorted({blocks[0] * part // parts for part in range(1, parts)} - {0})
+        return Addresses("ctid", "tid", tuple(f"({block},0)" for block in borders))
 
     def described(self, connection: Any, sql: str, parameters: Sequence[Any]) -> dict[str, str]:
         query = f"SELECT * FROM ({sql}) described LIMIT 0"  # noqa: S608  (the program's own query)

@@ -31,6 +31,7 @@ class Session:
         user: who works with it, for messages.
         max_retries: how often to try again.
         sleep: waits so many seconds between two tries.
+        reads: whether transactions only read.
     """
 
     def __init__(
@@ -39,11 +40,14 @@ class Session:
         user: str,
         max_retries: int,
         sleep: Callable[[float], None] = time.sleep,
+        *,
+        reads: bool = False,
     ) -> None:
         self.dialect = dialect
         self._user = user
         self._max_retries = max_retries
         self._sleep = sleep
+        self._reads = reads
         self._connection: Any = None
 
     def run(self, work: Callable[[Any], R]) -> R:
@@ -80,7 +84,7 @@ class Session:
         """A connection inside a transaction, which is committed at the end and rolled back on an error."""
         connection = self._connected()
         try:
-            connection.execute(self.dialect.begin)
+            connection.execute("BEGIN" if self._reads else self.dialect.begin)
             yield connection
             connection.execute("COMMIT")
         except BaseException:
@@ -102,7 +106,7 @@ class Session:
 
     def _connected(self) -> Any:
         if self._connection is None:
-            self._connection = self.dialect.connect()
+            self._connection = self.dialect.connect(reads=self._reads)
         return self._connection
 
 

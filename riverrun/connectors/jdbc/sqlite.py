@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from riverrun.connectors.jdbc.dialect import Dialect
+from riverrun.connectors.jdbc.dialect import Addresses, Dialect
 from riverrun.connectors.jdbc.errors import DatabaseRefused, Trouble
 from riverrun.connectors.jdbc.placeholders import count
+from riverrun.connectors.jdbc.ranges import inner_borders
 from riverrun.core.errors import ProgramError
 from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
@@ -60,7 +61,8 @@ class SqliteDialect(Dialect):
                 f"a job share none of their memory; expected such as 'jdbc:sqlite:/data/shop.db'"
             )
 
-    def connect(self) -> Any:
+    def connect(self, *, reads: bool = False) -> Any:
+        del reads  # a reader holds nobody up
         path = self.path
         if not path.parent.is_dir():
             raise DatabaseRefused(
@@ -116,6 +118,18 @@ class SqliteDialect(Dialect):
         if any(word in upper for word in ("REAL", "FLOA", "DOUB")):
             return Types.DOUBLE()
         return Types.PICKLED_BYTE_ARRAY()
+
+    def addresses(self, connection: Any, table: str, parts: int) -> Addresses | None:
+        found = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (_bare(table),)
+        ).fetchone()
+        if found is None or "WITHOUT ROWID" in found[0].upper():
+            return None
+        name = self.table_name(table)
+        query = f"SELECT min(rowid), max(rowid) FROM {name}"  # noqa: S608  (names are quoted)
+        low, high = connection.execute(query).fetchone()
+        borders = () if low is None else inner_borders(low, high, parts)
+        return Addresses("rowid", "INTEGER", tuple(borders))
 
     def described(self, connection: Any, sql: str, parameters: Sequence[Any]) -> dict[str, str]:
         query = f"SELECT * FROM ({sql}) LIMIT 0"  # noqa: S608  (the program's own query)

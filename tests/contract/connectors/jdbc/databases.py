@@ -37,6 +37,15 @@ class TestDatabase:
         finally:
             connection.close()
 
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert many rows in one transaction."""
+        connection = self.dialect.connect()
+        marks = ", ".join("?" for _ in rows[0])
+        connection.execute("BEGIN")
+        self.dialect.execute_many(connection, f"INSERT INTO {table} VALUES ({marks})", rows)
+        connection.execute("COMMIT")
+        connection.close()
+
     def rows(self, table: str = "orders") -> list[tuple[Any, ...]]:
         return sorted(self.execute(f"SELECT * FROM {table}"))
 
