@@ -94,6 +94,17 @@ def refusal(user: str, error: KafkaError) -> KafkaClientError | None:
             f"{user}: the broker refused the credentials ({text}); check sasl.username, sasl.password, "
             f"sasl.mechanism and security.protocol"
         )
+    if code in {
+        Code.UNKNOWN_TOPIC_OR_PART,
+        Code._UNKNOWN_TOPIC,  # noqa: SLF001  (its public name)
+        Code._UNKNOWN_PARTITION,  # noqa: SLF001  (its public name)
+        Code.UNKNOWN_TOPIC_ID,
+    }:
+        # The client has waited for it to come back (topic.metadata.propagation.max.ms) before it says so.
+        return KafkaClientError(
+            f"{user}: a topic or partition that is being read is gone ({text}); make it again, or start "
+            f"the job without it"
+        )
     if error.fatal():
         return KafkaClientError(f"{user}: the client cannot go on: {text}")
     return None
@@ -107,16 +118,6 @@ def partition_failure(user: str, message: Message) -> KafkaClientError | None:
     if error is None:
         return None
     code, text = error.code(), error.str()
-    if code in {
-        Code.UNKNOWN_TOPIC_OR_PART,
-        Code._UNKNOWN_TOPIC,  # noqa: SLF001  (its public name)
-        Code._UNKNOWN_PARTITION,  # noqa: SLF001  (its public name)
-        Code.UNKNOWN_TOPIC_ID,
-    }:
-        return KafkaClientError(
-            f"{user}: topic {message.topic()!r} partition {message.partition()} is not there any more "
-            f"({text}); make it again, or start the job without it"
-        )
     if code in {
         Code.TOPIC_AUTHORIZATION_FAILED,
         Code._BAD_MSG,  # noqa: SLF001  (its public name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from riverrun.api.bad_records import DeadLetter
 from riverrun.api.source import Polled, Source, SourceReader, SourceReaderContext, SourceStatus
 from riverrun.core.clock import Clock, SystemClock
+
+_nap = threading.Event()
 
 
 @dataclass
@@ -136,7 +139,8 @@ class SteppedSource:
         deadline = self.clock.monotonic() + 60_000
         while not done():
             assert self.clock.monotonic() < deadline, f"not done after {len(self.values)} records"
-            self.poll(limit)
+            if not self.poll(limit):
+                _nap.wait(0.001)  # as a task would, that is told to ask again soon
 
     def run_to_end(self, limit: int = 2048) -> list[Any]:
         """All that a source with an end gives from now on."""
