@@ -179,6 +179,12 @@ if TYPE_CHECKING:
     from riverrun.connectors.formats.raw import RawFormatSchema
     from riverrun.connectors.formats.times import TimestampFormat
     from riverrun.connectors.iterator import IteratorSource
+    from riverrun.connectors.jdbc.connection import JdbcConnectionOptions
+    from riverrun.connectors.jdbc.execution import JdbcExecutionOptions
+    from riverrun.connectors.jdbc.lookup import JdbcLookupFunction, LookupOptions
+    from riverrun.connectors.jdbc.ranges import JdbcNumericBetweenParametersProvider
+    from riverrun.connectors.jdbc.sink import JdbcSink
+    from riverrun.connectors.jdbc.source import JdbcSource
     from riverrun.connectors.kafka.sink import KafkaSink
     from riverrun.connectors.kafka.sink_serialization import (
         KafkaPartitioner,
@@ -374,6 +380,12 @@ __all__ = [
     "IntervalJoin",
     "IntervalJoined",
     "IteratorSource",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcLookupFunction",
+    "JdbcNumericBetweenParametersProvider",
+    "JdbcSink",
+    "JdbcSource",
     "JobCanceled",
     "JobClient",
     "JobExecutionResult",
@@ -401,6 +413,7 @@ __all__ = [
     "KeyedStream",
     "ListState",
     "ListStateDescriptor",
+    "LookupOptions",
     "MapFunction",
     "MapState",
     "MapStateDescriptor",

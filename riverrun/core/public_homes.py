@@ -83,6 +83,12 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.formats.raw": "RawFormatSchema",
         "riverrun.connectors.formats.times": "TimestampFormat",
         "riverrun.connectors.iterator": "IteratorSource",
+        "riverrun.connectors.jdbc.connection": "JdbcConnectionOptions",
+        "riverrun.connectors.jdbc.execution": "JdbcExecutionOptions",
+        "riverrun.connectors.jdbc.lookup": "JdbcLookupFunction LookupOptions",
+        "riverrun.connectors.jdbc.ranges": "JdbcNumericBetweenParametersProvider",
+        "riverrun.connectors.jdbc.sink": "JdbcSink",
+        "riverrun.connectors.jdbc.source": "JdbcSource",
         "riverrun.connectors.kafka.sink": "KafkaSink",
         "riverrun.connectors.kafka.sink_serialization": """
             KafkaPartitioner KafkaRecordSerializationSchema KafkaTopicSelector

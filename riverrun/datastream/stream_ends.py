@@ -15,8 +15,11 @@ from riverrun.connectors.collect import CollectSink
 from riverrun.connectors.function_sink import FunctionSink
 from riverrun.connectors.print import PrintSink
 from riverrun.connectors.sockets.sink import SocketSink
+from riverrun.connectors.spark.sinks import BatchFunction, DataFrameSink, ForeachBatchSink
+from riverrun.core.errors import ProgramError
 from riverrun.datastream.collect import CloseableIterator, ResultBuffer
 from riverrun.datastream.data_stream_sink import DataStreamSink
+from riverrun.datastream.job_client import run_to_end
 from riverrun.datastream.program import Program
 from riverrun.graph.specs import (
     FilterSpec,
@@ -53,6 +56,17 @@ def declared_type(upstream: Upstream) -> TypeInformation | None:
     return upstream.output_type if upstream.enforce_type else None
 
 
+def record_type(upstream: Upstream) -> TypeInformation | None:
+    """The type of the records as far as it is known, declared or inferred."""
+    match upstream:
+        case PartitionTransformation():
+            return record_type(upstream.input)
+        case UnionTransformation():
+            types = [record_type(each) for each in upstream.inputs]
+            return types[0] if all(each == types[0] for each in types) else None
+    return upstream.output_type
+
+
 class StreamEnds:
     """The methods of a stream that end it."""
 
@@ -85,6 +99,8 @@ class StreamEnds:
     def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any]) -> DataStreamSink:
         """Call ``sink_func`` with each record, in the workers."""
         refuse_unusable("add_sink", sink_func)
+        if isinstance(sink_func, SinkFunction) and isinstance(sink_func, Sink):
+            return self.sink_to(sink_func)  # a sink that PyFlink has as a function
         return self._into("Unnamed", FunctionSink(sink_func))
 
     @overload
@@ -109,6 +125,42 @@ class StreamEnds:
             return iterator
         with iterator:
             return list(islice(iterator, limit))
+
+    def to_spark(
+        self,
+        spark: object | None = None,
+        *,
+        staging: str | None = None,
+        job_name: str | None = None,
+    ) -> Any:
+        """Run the program, and give this stream's records as a ``pyspark.sql.DataFrame``.
+
+        The stream must be bounded and its type declared: the fields of a record are the columns.
+
+        Args:
+            spark: the session of the DataFrame; without it the one that runs the program.
+            staging: a folder for the records that is kept; without it they go away with this process.
+            job_name: the job's name.
+        """
+        endless = self._program.unbounded_source()
+        if endless is not None:
+            raise ProgramError(
+                f"to_spark: the source {endless!r} never ends, so there would never be a DataFrame; "
+                f"use for_each_batch(), or bound the source"
+            )
+        sink = DataFrameSink(record_type(self._upstream), staging)
+        self._into("To Spark", sink)
+        run_to_end(self._program.submit(job_name))
+        return sink.result(spark)
+
+    def for_each_batch(self, fn: BatchFunction, *, staging: str | None = None) -> DataStreamSink:
+        """Call ``fn(dataframe, number)`` in this process with the records of each checkpoint.
+
+        As ``foreachBatch`` of Structured Streaming; see ``ForeachBatchSink`` for what is guaranteed. The
+        type of the stream must be declared: the fields of a record are the columns.
+        """
+        sink = ForeachBatchSink(fn, record_type(self._upstream), staging)
+        return self._into("For Each Batch", sink)
 
     def _into(self, name: str, sink: Sink[Any]) -> DataStreamSink:
         if not sink.commits_globally:

@@ -127,6 +127,11 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "HybridSource": "riverrun.connectors.hybrid.source:HybridSource",
         "HybridSourceBuilder": "riverrun.connectors.hybrid.source:HybridSourceBuilder",
     },
+    "pyflink.datastream.connectors.jdbc": {
+        "JdbcConnectionOptions": "riverrun.connectors.jdbc.connection:JdbcConnectionOptions",
+        "JdbcExecutionOptions": "riverrun.connectors.jdbc.execution:JdbcExecutionOptions",
+        "JdbcSink": "riverrun.connectors.jdbc.sink:JdbcSink",
+    },
     "pyflink.datastream.connectors.kafka": {
         "KafkaRecordSerializationSchema": (
             "riverrun.connectors.kafka.sink_serialization:KafkaRecordSerializationSchema"
