@@ -18,6 +18,7 @@ from riverrun.connectors.collection import CollectionSource
 from riverrun.connectors.iterator import IteratorSource
 from riverrun.connectors.number_sequence import NumberSequenceSource
 from riverrun.connectors.sockets.text_source import SocketTextSource
+from riverrun.connectors.spark.source import DataFrameSource
 from riverrun.core import options
 from riverrun.core.configuration import Configuration
 from riverrun.core.options import CheckpointingMode, RuntimeExecutionMode
@@ -253,6 +254,28 @@ class StreamExecutionEnvironment(Dependencies):
         if type_info is not None:
             checked_type("from_batches", type_info)
         return self.from_source(ArrowSource(batches, type_info), watermark_strategy, "Batches")
+
+    def from_spark(
+        self,
+        dataframe: object,
+        watermark_strategy: WatermarkStrategy | None = None,
+        *,
+        staging: str | None = None,
+    ) -> DataStream:
+        """The rows of a batch DataFrame as a bounded stream, in its own partitions.
+
+        Spark runs the DataFrame once, when the job is submitted. After a failure the job goes on at the
+        very row it had come to.
+
+        Args:
+            dataframe: a ``pyspark.sql.DataFrame``.
+            watermark_strategy: how rows get timestamps and watermarks.
+            staging: a folder for the rows that is kept, for programs that are started again and go on
+                from a checkpoint or savepoint; without it they go away with the job.
+        """
+        return self.from_source(
+            DataFrameSource(dataframe, staging), watermark_strategy, "DataFrame"
+        )
 
     def from_sequence(self, start: int, end: int) -> DataStream:
         """The whole numbers from ``start`` to ``end``, both included, shared out over all subtasks."""

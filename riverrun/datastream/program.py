@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from riverrun.api.client_side import ClientSide
+from riverrun.api.source import Boundedness
 from riverrun.core import cluster_options, options
 from riverrun.core.configuration import Configuration
 from riverrun.core.errors import ConfigError, ProgramError
@@ -20,11 +22,12 @@ from riverrun.core.option_registry import check_config
 from riverrun.datastream.compilation import CompiledProgram, compile_program
 from riverrun.datastream.execution_config import ExecutionConfig
 from riverrun.datastream.job_client import JobClient, JobExecutionResult
+from riverrun.datastream.prepared import Prepared
 from riverrun.datastream.slot_sharing_group import SlotSharingGroup
 from riverrun.datastream.unexecuted import Unexecuted
 from riverrun.graph.executor import JobExecutor, JobSubmission, RunningJob
 from riverrun.graph.executors import executor_for
-from riverrun.graph.specs import OperatorSpec
+from riverrun.graph.specs import OperatorSpec, SourceSpec
 from riverrun.graph.transformations import Transformation, Upstream
 from riverrun.serde.type_info import TypeInformation
 
@@ -127,6 +130,14 @@ class Program:
                 f"give one of the two another name"
             )
 
+    def unbounded_source(self) -> str | None:
+        """The name of a source that never ends, if there is one."""
+        for each in self._transformations:
+            match each.spec:
+                case SourceSpec(source) if source.get_boundedness() is not Boundedness.BOUNDED:
+                    return each.name
+        return None
+
     def compile(self) -> CompiledProgram:
         """Compile all operators defined since the last run."""
         check_config(self.config)
@@ -142,6 +153,9 @@ class Program:
         """Hand the program to the engine, and begin anew: what runs now is no longer defined here."""
         self._unexecuted.clear()
         compiled = self.compile()
+        executor = self._ensure_executor()
+        client = ClientSide(options.MASTER.get(self.config), self.config.to_dict(), self._session)
+        prepared = Prepared(self._transformations, client)
         self._transformations.clear()
         submission = JobSubmission(
             job=self._job_id(),
@@ -153,7 +167,7 @@ class Program:
             allow_non_restored=options.ALLOW_NON_RESTORED.get(self.config),
             resume=options.RESUME.get(self.config),
         )
-        return self._ensure_executor().submit(submission)
+        return prepared.released_after(lambda: executor.submit(submission))
 
     def close(self) -> None:
         """Drop what was not run, and release the executor; a later run makes a new one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from riverrun.api.sink import (
@@ -27,6 +27,9 @@ class GlobalCommitSink(Sink[Any]):
 
     def create_committer(self, context: SinkWriterContext) -> Committer:
         return _AtOnce(self._sink.create_global_committer(context))
+
+    def client_handler(self) -> Callable[[int, Sequence[Any]], None] | None:
+        return self._sink.client_handler()
 
 
 class _Gatherer(SinkWriter[Any]):
