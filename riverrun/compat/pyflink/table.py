@@ -133,6 +133,12 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "JdbcSink": "riverrun.connectors.jdbc.sink:JdbcSink",
     },
     "pyflink.datastream.connectors.kafka": {
+        "KafkaOffsetResetStrategy": (
+            "riverrun.connectors.kafka.offsets_initializer:KafkaOffsetResetStrategy"
+        ),
+        "KafkaOffsetsInitializer": (
+            "riverrun.connectors.kafka.offsets_initializer:KafkaOffsetsInitializer"
+        ),
         "KafkaRecordSerializationSchema": (
             "riverrun.connectors.kafka.sink_serialization:KafkaRecordSerializationSchema"
         ),
@@ -141,6 +147,9 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "KafkaSink": "riverrun.connectors.kafka.sink:KafkaSink",
         "KafkaSinkBuilder": "riverrun.connectors.kafka.sink:KafkaSinkBuilder",
+        "KafkaSource": "riverrun.connectors.kafka.source:KafkaSource",
+        "KafkaSourceBuilder": "riverrun.connectors.kafka.source:KafkaSourceBuilder",
+        "KafkaTopicPartition": "riverrun.connectors.kafka.partition_split:KafkaTopicPartition",
         "KafkaTopicSelector": "riverrun.connectors.kafka.sink_serialization:KafkaTopicSelector",
     },
     "pyflink.datastream.connectors.number_seq": {
