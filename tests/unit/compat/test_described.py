@@ -26,19 +26,19 @@ def env() -> StreamExecutionEnvironment:
     return StreamExecutionEnvironment.get_execution_environment(Configuration())
 
 
-def kafka_source() -> Any:
+def pulsar_source() -> Any:
     from pyflink.common import SimpleStringSchema  # noqa: PLC0415
-    from pyflink.datastream.connectors.kafka import (  # noqa: PLC0415
-        KafkaOffsetsInitializer,
-        KafkaSource,
+    from pyflink.datastream.connectors.pulsar import (  # noqa: PLC0415
+        PulsarSource,
+        StartCursor,
     )
 
     return (
-        KafkaSource.builder()
-        .set_bootstrap_servers("broker:9092")
+        PulsarSource.builder()
+        .set_service_url("pulsar://broker:6650")
         .set_topics("payments")
-        .set_starting_offsets(KafkaOffsetsInitializer.earliest())
-        .set_value_only_deserializer(SimpleStringSchema())
+        .set_start_cursor(StartCursor.earliest())
+        .set_deserialization_schema(SimpleStringSchema())
         .build()
     )
 
@@ -50,11 +50,11 @@ def test_every_listed_class_can_be_made() -> None:
 
 
 def test_a_builder_gives_an_object_that_knows_what_it_was_told() -> None:
-    source = kafka_source()
+    source = pulsar_source()
 
     assert isinstance(source, Described)
-    assert source.setting("bootstrap_servers") == "broker:9092"
-    assert source != kafka_source().setting("topics")
+    assert source.setting("service_url") == "pulsar://broker:6650"
+    assert source != pulsar_source().setting("topics")
     assert "payments" in repr(source)
 
 
@@ -62,9 +62,9 @@ def test_a_program_that_wants_to_run_one_is_refused_by_name(
     env: StreamExecutionEnvironment,
 ) -> None:
     with pytest.raises(
-        ProgramError, match=r"from_source: .*kafka\.KafkaSource is known here by its name"
+        ProgramError, match=r"from_source: .*pulsar\.PulsarSource is known here by its name"
     ):
-        env.from_source(kafka_source(), None, "kafka")
+        env.from_source(pulsar_source(), None, "pulsar")
 
 
 def test_described_sinks_are_refused_too(env: StreamExecutionEnvironment) -> None:
@@ -79,10 +79,10 @@ def test_described_sinks_are_refused_too(env: StreamExecutionEnvironment) -> Non
 
 
 def test_a_call_that_pyflink_would_refuse_is_refused() -> None:
-    from pyflink.datastream.connectors.kafka import KafkaSource  # noqa: PLC0415
+    from pyflink.datastream.connectors.pulsar import PulsarSource  # noqa: PLC0415
 
-    with pytest.raises(TypeError, match="missing a required argument: 'bootstrap_servers'"):
-        KafkaSource.builder().set_bootstrap_servers()
+    with pytest.raises(TypeError, match="missing a required argument: 'service_url'"):
+        PulsarSource.builder().set_service_url()
 
 
 def test_what_was_set_can_be_asked_for() -> None:
