@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         NoRetryStrategy,
         RetryPredicate,
     )
+    from riverrun.api.bad_records import DEAD_LETTERS, BadRecords, DeadLetter
     from riverrun.api.batch_functions import BatchFormat, BatchFunction
     from riverrun.api.checkpointed import (
         CheckpointedFunction,
@@ -185,11 +186,21 @@ if TYPE_CHECKING:
     from riverrun.connectors.jdbc.ranges import JdbcNumericBetweenParametersProvider
     from riverrun.connectors.jdbc.sink import JdbcSink
     from riverrun.connectors.jdbc.source import JdbcSource
+    from riverrun.connectors.kafka.offsets_initializer import (
+        KafkaOffsetResetStrategy,
+        KafkaOffsetsInitializer,
+    )
+    from riverrun.connectors.kafka.partition_split import KafkaTopicPartition
     from riverrun.connectors.kafka.sink import KafkaSink
     from riverrun.connectors.kafka.sink_serialization import (
         KafkaPartitioner,
         KafkaRecordSerializationSchema,
         KafkaTopicSelector,
+    )
+    from riverrun.connectors.kafka.source import KafkaSource
+    from riverrun.connectors.kafka.source_records import (
+        KafkaRecord,
+        KafkaRecordDeserializationSchema,
     )
     from riverrun.connectors.number_sequence import NumberSequenceSource
     from riverrun.connectors.print import PrintSink
@@ -271,6 +282,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DEAD_LETTERS",
     "Agg",
     "Aggregate",
     "AggregateFunction",
@@ -290,6 +302,7 @@ __all__ = [
     "AvroRowSerializationSchema",
     "AvroSchema",
     "AvroSerializationSchema",
+    "BadRecords",
     "BatchFormat",
     "BatchFunction",
     "BatchGeneratorSource",
@@ -341,6 +354,7 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "DataStreamUtils",
+    "DeadLetter",
     "DeliveryGuarantee",
     "DeltaEvictor",
     "DeltaFunction",
@@ -399,9 +413,15 @@ __all__ = [
     "JsonRowDeserializationSchema",
     "JsonRowSerializationSchema",
     "JsonSerializationSchema",
+    "KafkaOffsetResetStrategy",
+    "KafkaOffsetsInitializer",
     "KafkaPartitioner",
+    "KafkaRecord",
+    "KafkaRecordDeserializationSchema",
     "KafkaRecordSerializationSchema",
     "KafkaSink",
+    "KafkaSource",
+    "KafkaTopicPartition",
     "KafkaTopicSelector",
     "KeySelector",
     "KeyedBroadcastProcessFunction",

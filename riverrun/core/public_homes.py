@@ -11,6 +11,7 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.arrow_batches": "ArrowSource BatchGeneratorSource",
         "riverrun.api.columns": "Column col",
         "riverrun.api.column_aggregates": "Agg Aggregate",
+        "riverrun.api.bad_records": "BadRecords DEAD_LETTERS DeadLetter",
         "riverrun.api.batch_functions": "BatchFormat BatchFunction",
         "riverrun.api.checkpointed": """
             CheckpointListener CheckpointedFunction FunctionInitializationContext
@@ -89,9 +90,17 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.jdbc.ranges": "JdbcNumericBetweenParametersProvider",
         "riverrun.connectors.jdbc.sink": "JdbcSink",
         "riverrun.connectors.jdbc.source": "JdbcSource",
+        "riverrun.connectors.kafka.offsets_initializer": """
+            KafkaOffsetResetStrategy KafkaOffsetsInitializer
+        """,
+        "riverrun.connectors.kafka.partition_split": "KafkaTopicPartition",
         "riverrun.connectors.kafka.sink": "KafkaSink",
         "riverrun.connectors.kafka.sink_serialization": """
             KafkaPartitioner KafkaRecordSerializationSchema KafkaTopicSelector
+        """,
+        "riverrun.connectors.kafka.source": "KafkaSource",
+        "riverrun.connectors.kafka.source_records": """
+            KafkaRecord KafkaRecordDeserializationSchema
         """,
         "riverrun.connectors.number_sequence": "NumberSequenceSource",
         "riverrun.connectors.print": "PrintSink",
