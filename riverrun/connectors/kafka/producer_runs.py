@@ -39,10 +39,9 @@ class RunProducer:
         """
         from confluent_kafka import Producer  # noqa: PLC0415  (an extra)
 
-        self._user = connection.user
-        self._failure: NotDelivered | None = None
+        self._reports = _Reports(connection.user)
         properties = connection.client_properties(**more, delivery_report_only_error=True)
-        properties["on_delivery"] = self._reported
+        properties["on_delivery"] = self._reports
         self._producer: Producer = Producer(properties, logger=client_log)
 
     @property
@@ -101,20 +100,17 @@ class RunProducer:
 
     def raise_failure(self) -> None:
         """Raise the first failure of a delivery, again and again."""
-        if self._failure is not None:
-            raise self._failure
+        if self._reports.failure is not None:
+            raise self._reports.failure
 
     @property
     def failure(self) -> NotDelivered | None:
         """What ``raise_failure`` would raise."""
-        return self._failure
+        return self._reports.failure
 
     def drop(self) -> None:
-        """Let go of the client at once; what has not arrived is dropped, an open transaction left open."""
+        """Drop what has not arrived and leave an open transaction open; nothing more can be sent."""
         self._producer.purge()
-        # Reports of what was dropped are no news any more.
-        self._failure = None
-        self._producer.flush(0)
 
     def _when_there_is_room(self, *message: Any, **optional: Any) -> None:
         while True:
@@ -126,9 +122,17 @@ class RunProducer:
                 continue
             return
 
-    def _reported(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and self._failure is None:
-            self._failure = NotDelivered(
+
+class _Reports:
+    """Takes what librdkafka says about deliveries; apart, so that no cycle keeps a client alive."""
+
+    def __init__(self, user: str) -> None:
+        self._user = user
+        self.failure: NotDelivered | None = None
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and self.failure is None:
+            self.failure = NotDelivered(
                 f"{self._user}: a message for topic {message.topic()!r} (partition "
                 f"{message.partition()}) was not delivered: {error.str()}",
                 error.code(),

@@ -64,16 +64,21 @@ class TransactionCommitter(Committer):
         by_subtask: dict[int, list[Committable]] = {}
         for committable in committables:
             by_subtask.setdefault(committable.subtask, []).append(committable)
-        for subtask, prepared in by_subtask.items():
-            if subtask == self._subtask:
-                self._own.commit(prepared)
-                continue
-            # The id is that of who prepared it: its transactions are the ones to bar.
-            others = _Transactions(self._settings, self._markers, subtask)
-            try:
-                others.commit(prepared)
-            finally:
-                others.close()
+        # The id is that of who prepared it: its transactions are the ones to bar.
+        others = {
+            subtask: _Transactions(self._settings, self._markers, subtask)
+            for subtask in by_subtask
+            if subtask != self._subtask
+        }
+        try:
+            # All are barred first: markers can only be read once no transaction of theirs is open.
+            for each in others.values():
+                each.start()
+            for subtask, prepared in by_subtask.items():
+                others.get(subtask, self._own).commit(prepared)
+        finally:
+            for each in others.values():
+                each.close()
 
     def close(self) -> None:
         self._own.close()
@@ -88,10 +93,11 @@ class _Transactions:
         self._subtask = subtask
         self._name = settings.name(subtask)
         self._producer: RunProducer | None = None
-        self._committed = Committed()
+        self._committed: Committed | None = None
+        """What the marker says; ``None``: not read since this producer began."""
 
     def start(self) -> None:
-        """Bar every producer before this one and find out what they have committed."""
+        """Bar every producer before this one."""
         self._retried(self._start)
 
     def commit(self, prepared: Sequence[Committable]) -> None:
@@ -101,7 +107,7 @@ class _Transactions:
     def close(self) -> None:
         if self._producer is not None:
             self._producer.drop()
-            self._producer = None
+            self._producer = self._committed = None
 
     def _retried(self, action: Callable[[float], None]) -> None:
         from confluent_kafka import KafkaException  # noqa: PLC0415  (an extra)
@@ -152,18 +158,23 @@ class _Transactions:
 
     def _started(self, deadline: float) -> RunProducer:
         if self._producer is None:
-            producer = RunProducer(self._settings.connection, transactional_id=self._name)
-            self._producer = producer
-            repeated(producer.client.init_transactions, deadline)
-            self._committed = self._markers.read(self._name, max(1.0, deadline - time.monotonic()))
+            self._producer = RunProducer(self._settings.connection, transactional_id=self._name)
+            client = self._producer.client
+            # With a broker at hand the coordinator is found at once, otherwise half a second later.
+            client.list_topics(self._markers.name, timeout=max(1.0, deadline - time.monotonic()))
+            repeated(client.init_transactions, deadline)
         return self._producer
 
     def _commit(self, prepared: Sequence[Committable], deadline: float) -> None:
         producer = self._started(deadline)
-        missing = [each for each in prepared if not self._committed.includes(each.value)]
+        if self._committed is None:
+            left = max(1.0, deadline - time.monotonic())
+            self._committed = self._markers.read(self._name, left)
+        before = self._committed
+        missing = [each for each in prepared if not before.includes(each.value)]
         if not missing:
             return
-        committed = self._committed.with_epochs(each.value for each in missing)
+        committed = before.with_epochs(each.value for each in missing)
         producer.client.begin_transaction()
         for each in missing:
             for run in each.value.runs():
