@@ -64,6 +64,12 @@ if TYPE_CHECKING:
         ProcessJoinFunction,
     )
     from riverrun.api.output_tag import OutputTag
+    from riverrun.api.serialization import (
+        ByteArraySchema,
+        DeserializationSchema,
+        SerializationSchema,
+        SimpleStringSchema,
+    )
     from riverrun.api.sink import Committable, Committer, Sink, SinkWriter, SinkWriterContext
     from riverrun.api.source import (
         Boundedness,
@@ -313,6 +319,7 @@ __all__ = [
     "BroadcastState",
     "BroadcastStateBootstrapFunction",
     "BroadcastStream",
+    "ByteArraySchema",
     "CallbackSink",
     "CheckpointConfig",
     "CheckpointListener",
@@ -359,6 +366,7 @@ __all__ = [
     "DeltaEvictor",
     "DeltaFunction",
     "DeltaTrigger",
+    "DeserializationSchema",
     "DiscardingSink",
     "Distribution",
     "Duration",
@@ -483,7 +491,9 @@ __all__ = [
     "SavepointFormatType",
     "SavepointReader",
     "SavepointWriter",
+    "SerializationSchema",
     "SessionWindowTimeGapExtractor",
+    "SimpleStringSchema",
     "Sink",
     "SinkFunction",
     "SinkWriter",

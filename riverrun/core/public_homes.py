@@ -81,6 +81,9 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.formats.protobuf": """
             ProtobufDeserializationSchema ProtobufSerializationSchema
         """,
+        "riverrun.api.serialization": """
+            ByteArraySchema DeserializationSchema SerializationSchema SimpleStringSchema
+        """,
         "riverrun.connectors.formats.raw": "RawFormatSchema",
         "riverrun.connectors.formats.times": "TimestampFormat",
         "riverrun.connectors.iterator": "IteratorSource",
