@@ -24,8 +24,10 @@ class Prepared:
         try:
             for operator in operators:
                 match operator.spec:
-                    case SourceSpec(PreparedByClient() as end) | SinkSpec(
-                        PreparedByClient() as end
+                    case (
+                        SourceSpec(PreparedByClient() as end)
+                        | SinkSpec(PreparedByClient() as end)
+                        | SinkWriterSpec(PreparedByClient() as end)
                     ):
                         end.prepare(client)
                         self._ready.append(end)

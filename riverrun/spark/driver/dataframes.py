@@ -37,7 +37,7 @@ class SparkDataFrames:
 
     def arrow_schema(self, frame: Any) -> pa.Schema:
         try:
-            return to_arrow_schema(frame.schema)
+            return to_arrow_schema(frame.schema, timezone="UTC")
         except PySparkException as error:
             raise ProgramError(
                 f"the DataFrame has a column that Arrow has no type for ({explain(str(error))}); "
