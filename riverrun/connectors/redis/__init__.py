@@ -1,0 +1,1 @@
+"""Redis: commands out, streams in, and look-ups beside the stream."""

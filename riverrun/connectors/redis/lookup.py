@@ -1,0 +1,148 @@
+"""What Redis knows about each record, asked without holding up the stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Final
+
+from riverrun.api.async_functions import AsyncFunction
+from riverrun.api.runtime_context import RuntimeContext
+from riverrun.connectors.jdbc.lookup_cache import LookupCache
+from riverrun.connectors.redis.connection import RedisServer
+from riverrun.core.clock import SystemClock
+from riverrun.core.time import DurationLike, to_millis
+
+__all__ = ["RedisLookupFunction"]
+
+_COMMANDS: Final = ("GET", "HGETALL")
+_BATCH: Final = 500
+
+
+def pair(value: Any, found: Any) -> list[Any]:
+    """The record and what was found."""
+    return [(value, found)]
+
+
+class RedisLookupFunction(AsyncFunction[Any, Any]):
+    """Looks up what a key holds that comes from the record; for ``AsyncDataStream``.
+
+    Keys that are not in the cache are asked for together: one round trip for all that wait at the moment.
+
+    Args:
+        url: where the server is, such as ``redis://host:6379/0``.
+        key: the key for a record.
+        join: what comes out for a record and what was found (bytes, a dict of bytes for HGETALL, or
+            None): a list of records; without it pairs.
+        command: GET, or HGETALL for hashes.
+        cache_size: how many keys each subtask remembers; 0: none.
+        cache_ttl: how long they are believed; None: for ever.
+        cache_missing: whether it is remembered that a key holds nothing.
+        settings: more arguments of the client of the package ``redis``.
+        max_retries: how often in a row to try again when the server is not there; negative: for ever.
+
+    Metrics: ``lookupCacheHits``, ``lookupCacheMisses``, ``lookupCacheSize``.
+    """
+
+    def __init__(  # noqa: PLR0913  (each of them names itself)
+        self,
+        url: str,
+        key: Callable[[Any], str | bytes],
+        join: Callable[[Any, Any], list[Any]] = pair,
+        *,
+        command: str = "GET",
+        cache_size: int = 10_000,
+        cache_ttl: DurationLike | None = None,
+        cache_missing: bool = True,
+        settings: Mapping[str, Any] | None = None,
+        max_retries: int = 3,
+    ) -> None:
+        if command not in _COMMANDS:
+            raise ValueError(
+                f"redis lookup: the command is {command!r}; expected one of {list(_COMMANDS)!r}"
+            )
+        self._server = RedisServer(url, "redis lookup", dict(settings or {}), max_retries)
+        self._key = key
+        self._join = join
+        self._command = command
+        self._cache_size = cache_size
+        self._cache_ttl_ms = None if cache_ttl is None else to_millis(cache_ttl)
+        self._cache_missing = cache_missing
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._client = self._server.connect()
+        # One thread: the round trips of one connection come one after the other anyway.
+        self._pool = ThreadPoolExecutor(1, "riverrun-redis-lookup")
+        self._cache = LookupCache(
+            self._cache_size,
+            self._cache_ttl_ms,
+            keep_missing=self._cache_missing,
+            clock=SystemClock(),
+        )
+        self._asked: dict[str | bytes, asyncio.Future[Any]] = {}
+        self._next: list[str | bytes] = []
+        metrics = runtime_context.get_metrics_group()
+        self._hits = metrics.counter("lookupCacheHits")
+        self._misses = metrics.counter("lookupCacheMisses")
+        metrics.gauge("lookupCacheSize", lambda: float(len(self._cache)))
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        self._client.close()
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        key = self._key(value)
+        known = self._cache.get(key)
+        if known is not None:
+            self._hits.inc()
+            return self._join(value, known[0] if known else None)
+        self._misses.inc()
+        # Whoever gives up waiting must not take the answer from the others.
+        return self._join(value, await asyncio.shield(self._answer(key)))
+
+    def _answer(self, key: str | bytes) -> asyncio.Future[Any]:
+        """What ``key`` holds, asked for with all others that come in this round of the loop."""
+        waiting = self._asked.get(key)
+        if waiting is None:
+            loop = asyncio.get_running_loop()
+            waiting = self._asked[key] = loop.create_future()
+            if not self._next:
+                loop.call_soon(self._ask, loop)
+            self._next.append(key)
+        return waiting
+
+    def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
+        keys, self._next = self._next, []
+        for start in range(0, len(keys), _BATCH):
+            some = keys[start : start + _BATCH]
+            answer = loop.run_in_executor(self._pool, self._fetch, some)
+            answer.add_done_callback(partial(self._deliver, some))
+
+    def _deliver(self, keys: Sequence[str | bytes], done: asyncio.Future[list[Any]]) -> None:
+        if done.cancelled():
+            return
+        error = done.exception()
+        for place, key in enumerate(keys):
+            waiting = self._asked.pop(key)
+            if error is not None:
+                waiting.set_exception(error)
+                waiting.exception()  # seen, also if nobody waits any more
+                continue
+            found = done.result()[place]
+            self._cache.put(key, [] if found is None else [found])
+            waiting.set_result(found)
+
+    # in the pool's thread
+
+    def _fetch(self, keys: Sequence[str | bytes]) -> list[Any]:
+        def ask(redis: Any) -> list[Any]:
+            if self._command == "GET":
+                return list(redis.mget(keys))
+            with redis.pipeline(transaction=False) as pipeline:
+                for key in keys:
+                    pipeline.hgetall(key)
+                return [found or None for found in pipeline.execute()]
+
+        return self._client.run(ask) or []
