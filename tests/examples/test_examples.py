@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import runpy
 import subprocess
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from riverrun.cli.main import app
 from riverrun.compat.pyflink import uninstall
 from riverrun.spark.java import ensure_java_home
+from tests.servers.kafka import KafkaBroker
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOST_LINES = 60
@@ -118,6 +120,7 @@ PLAIN = {
 }
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}
+WITH_KAFKA = {"kafka_count.py"}
 
 
 @pytest.fixture(params=["in-process", pytest.param("local[2]", marks=pytest.mark.spark)])
@@ -174,8 +177,24 @@ def test_an_example_with_a_session_of_its_own_leaves_it_usable(name: str) -> Non
     assert done.stdout == WITH_OWN_SESSION[name]
 
 
+@pytest.mark.parametrize("name", WITH_KAFKA)
+def test_an_example_counts_from_topic_to_topic(
+    name: str, master: str, kafka_broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders, counts = kafka_broker.create_topic(), kafka_broker.create_topic()
+    customers = ["ada", "bob", "ada", "cyd", "ada", "bob"]
+    kafka_broker.produce(orders, [json.dumps({"customer": each}) for each in customers])
+    servers = kafka_broker.bootstrap_servers
+    monkeypatch.setattr(sys, "argv", [name, servers, orders, counts])
+
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+
+    found = [value.decode() for value in kafka_broker.values(counts) if value is not None]
+    assert sorted(found) == ["ada: 1", "ada: 2", "ada: 3", "bob: 1", "bob: 2", "cyd: 1"]
+
+
 def test_every_example_is_run_by_a_test_and_fits_on_a_page() -> None:
     lengths = {path.name: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
 
-    assert set(lengths) == {*PLAIN, *WITH_PYFLINK, *WITH_OWN_SESSION}
+    assert set(lengths) == {*PLAIN, *WITH_PYFLINK, *WITH_OWN_SESSION, *WITH_KAFKA}
     assert {name: n for name, n in lengths.items() if n >= MOST_LINES} == {}
