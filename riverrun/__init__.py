@@ -208,8 +208,13 @@ if TYPE_CHECKING:
         KafkaRecord,
         KafkaRecordDeserializationSchema,
     )
+    from riverrun.connectors.lake.delta import DeltaSink
+    from riverrun.connectors.lake.iceberg import IcebergSink
+    from riverrun.connectors.lake.settings import LakeSettings
     from riverrun.connectors.number_sequence import NumberSequenceSource
     from riverrun.connectors.print import PrintSink
+    from riverrun.connectors.spark.sinks import ForeachBatchSink
+    from riverrun.connectors.spark.source import DataFrameSource
     from riverrun.core.config_options import ConfigOption, ConfigOptions
     from riverrun.core.configuration import Configuration
     from riverrun.core.errors import (
@@ -357,6 +362,7 @@ __all__ = [
     "CsvRowSerializationSchema",
     "CsvSchema",
     "CsvSchemaBuilder",
+    "DataFrameSource",
     "DataGeneratorSource",
     "DataStream",
     "DataStreamSink",
@@ -365,6 +371,7 @@ __all__ = [
     "DeliveryGuarantee",
     "DeltaEvictor",
     "DeltaFunction",
+    "DeltaSink",
     "DeltaTrigger",
     "DeserializationSchema",
     "DiscardingSink",
@@ -388,6 +395,7 @@ __all__ = [
     "FixedDelayRetryStrategyBuilder",
     "FlatJoinFunction",
     "FlatMapFunction",
+    "ForeachBatchSink",
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
@@ -397,6 +405,7 @@ __all__ = [
     "GlobalWindows",
     "HashMapStateBackend",
     "Histogram",
+    "IcebergSink",
     "IngestionTimeAssigner",
     "Instant",
     "IntervalJoin",
@@ -439,6 +448,7 @@ __all__ = [
     "KeyedStateReaderFunction",
     "KeyedStateStore",
     "KeyedStream",
+    "LakeSettings",
     "ListState",
     "ListStateDescriptor",
     "LookupOptions",

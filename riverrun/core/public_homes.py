@@ -105,6 +105,11 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.kafka.source_records": """
             KafkaRecord KafkaRecordDeserializationSchema
         """,
+        "riverrun.connectors.lake.delta": "DeltaSink",
+        "riverrun.connectors.lake.iceberg": "IcebergSink",
+        "riverrun.connectors.lake.settings": "LakeSettings",
+        "riverrun.connectors.spark.sinks": "ForeachBatchSink",
+        "riverrun.connectors.spark.source": "DataFrameSource",
         "riverrun.connectors.number_sequence": "NumberSequenceSource",
         "riverrun.connectors.print": "PrintSink",
         "riverrun.core.config_options": "ConfigOption ConfigOptions",

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, overload
 
-from riverrun.api.functions import SinkFunction
+from riverrun.api.functions import KeySelector, SinkFunction
+from riverrun.api.resolve import key_callable
 from riverrun.api.serialization import SerializationSchema
 from riverrun.api.sink import Sink
 from riverrun.api.unusable import refuse_unusable
@@ -15,12 +16,15 @@ from riverrun.connectors.collect import CollectSink
 from riverrun.connectors.function_sink import FunctionSink
 from riverrun.connectors.print import PrintSink
 from riverrun.connectors.sockets.sink import SocketSink
-from riverrun.connectors.spark.sinks import BatchFunction, DataFrameSink, ForeachBatchSink
+from riverrun.connectors.view import UpsertView
+from riverrun.connectors.view_sink import ViewSink
+from riverrun.connectors.spark.sinks import DataFrameSink, ForeachBatchSink, FrameFunction
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.collect import CloseableIterator, ResultBuffer
 from riverrun.datastream.data_stream_sink import DataStreamSink
 from riverrun.datastream.job_client import run_to_end
 from riverrun.datastream.program import Program
+from riverrun.graph.partitioning import Hash
 from riverrun.graph.specs import (
     FilterSpec,
     ReduceSpec,
@@ -153,7 +157,7 @@ class StreamEnds:
         run_to_end(self._program.submit(job_name))
         return sink.result(spark)
 
-    def for_each_batch(self, fn: BatchFunction, *, staging: str | None = None) -> DataStreamSink:
+    def for_each_batch(self, fn: FrameFunction, *, staging: str | None = None) -> DataStreamSink:
         """Call ``fn(dataframe, number)`` in this process with the records of each checkpoint.
 
         As ``foreachBatch`` of Structured Streaming; see ``ForeachBatchSink`` for what is guaranteed. The
@@ -161,6 +165,26 @@ class StreamEnds:
         """
         sink = ForeachBatchSink(fn, record_type(self._upstream), staging)
         return self._into("For Each Batch", sink)
+
+    def to_view(
+        self,
+        key: KeySelector | Callable[[Any], Any],
+        value: Callable[[Any], Any] | None = None,
+        name: str = "View",
+    ) -> UpsertView:
+        """The latest value of each key, as a mapping in this process that the running job keeps up to date.
+
+        Args:
+            key: the key of a record; records of one key go through one subtask.
+            value: what the view holds of a record; the record itself, if not given. None, or a row of
+                kind DELETE or UPDATE_BEFORE, deletes the key.
+            name: of the operator, and of the view in messages.
+        """
+        bare = key_callable(key)
+        view = UpsertView(name, declared_type(self._upstream) if value is None else None)
+        by_key = PartitionTransformation(self._upstream, Hash(bare))
+        self._program.add(name, SinkSpec(ViewSink(view, bare, value)), [by_key])
+        return view
 
     def _into(self, name: str, sink: Sink[Any]) -> DataStreamSink:
         if not sink.commits_globally:

@@ -106,6 +106,12 @@ riverrun: [1, 9, 25, 49, 81]
 spark:    5
 """
 
+DELTA = """\
+books   2000 orders, 49,750.00
+food    2000 orders, 49,750.00
+travel  2000 orders, 49,750.00
+"""
+
 PLAIN = {
     "word_count.py": WORDS,
     "customer_totals.py": TOTALS,
@@ -117,6 +123,7 @@ PLAIN = {
     "windowed_spend.py": MINUTES,
     "columns_spend.py": COLUMNS,
     "bootstrap_state.py": BOOTSTRAPPED,
+    "delta_table.py": DELTA,
 }
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}

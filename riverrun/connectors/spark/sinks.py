@@ -28,9 +28,9 @@ from riverrun.graph.dataframes import dataframes
 from riverrun.serde.columns import ColumnLayout, known_layout, layout_of
 from riverrun.serde.type_info import TypeInformation
 
-__all__ = ["BatchFunction", "DataFrameSink", "ForeachBatchSink"]
+__all__ = ["DataFrameSink", "ForeachBatchSink", "FrameFunction"]
 
-BatchFunction: TypeAlias = Callable[[Any, int], object]
+FrameFunction: TypeAlias = Callable[[Any, int], object]
 """Called with (DataFrame, number of the batch)."""
 
 
@@ -143,14 +143,14 @@ class ForeachBatchSink(_StagingSink):
     commits_globally: ClassVar[bool] = True
 
     def __init__(
-        self, fn: BatchFunction, row_type: TypeInformation | None, staging: str | None = None
+        self, fn: FrameFunction, row_type: TypeInformation | None, staging: str | None = None
     ) -> None:
         if not callable(fn):
             raise TypeError(
                 f"for_each_batch: got {fn!r}; expected a callable of a DataFrame and a number"
             )
         super().__init__("for_each_batch", row_type, staging)
-        self._fn: BatchFunction | None = fn
+        self._fn: FrameFunction | None = fn
         self._last: StagedBatch | None = None
 
     def create_global_committer(self, context: SinkWriterContext) -> GlobalCommitter:
