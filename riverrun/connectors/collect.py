@@ -36,7 +36,7 @@ class CollectSink(Sink[Any]):
         return _CommittingWriter() if context.checkpointing else _ClientWriter(context)
 
     def create_committer(self, context: SinkWriterContext) -> Committer | None:
-        return _ClientCommitter(context.to_client)
+        return ClientCommitter(context.to_client)
 
     def client_handler(self) -> ClientHandler | None:
         return self._handler
@@ -81,7 +81,9 @@ class _CommittingWriter(SinkWriter[Any]):
         return [held[start : start + COMMIT_PIECE] for start in range(0, len(held), COMMIT_PIECE)]
 
 
-class _ClientCommitter(Committer):
+class ClientCommitter(Committer):
+    """Sends what was held back to the client, each committable once."""
+
     def __init__(self, to_client: ClientChannel) -> None:
         self._to_client = to_client
 

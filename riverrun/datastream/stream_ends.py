@@ -16,9 +16,9 @@ from riverrun.connectors.collect import CollectSink
 from riverrun.connectors.function_sink import FunctionSink
 from riverrun.connectors.print import PrintSink
 from riverrun.connectors.sockets.sink import SocketSink
+from riverrun.connectors.spark.sinks import DataFrameSink, ForeachBatchSink, FrameFunction
 from riverrun.connectors.view import UpsertView
 from riverrun.connectors.view_sink import ViewSink
-from riverrun.connectors.spark.sinks import DataFrameSink, ForeachBatchSink, FrameFunction
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.collect import CloseableIterator, ResultBuffer
 from riverrun.datastream.data_stream_sink import DataStreamSink
