@@ -7,7 +7,7 @@ operators and several edges. Runs go down it by plain calls; nothing is copied o
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -305,6 +305,11 @@ class Chain:
             link = self._links[operator]
             _reading(link, tag).append(output.emit)
             link.edges.append(output)
+
+    @property
+    def links(self) -> Sequence[Link]:
+        """Every link, from the head on."""
+        return self._links
 
     @property
     def states(self) -> list[OperatorStates]:

@@ -132,6 +132,11 @@ class Inputs:
         return bool(self._released) or bool(self._restored)
 
     @property
+    def restoring(self) -> bool:
+        """Whether something of what was in flight when the job was saved is not taken yet."""
+        return bool(self._restored) or (self._rest is not None and self._takes_restored)
+
+    @property
     def waiting_records(self) -> int:
         """How many records were received and not yet taken."""
         queues = (self._restored, self._released, self._deferred)

@@ -42,6 +42,7 @@ from riverrun.protocol.elements import (
 )
 from riverrun.protocol.frames import FrameError
 from riverrun.runtime.buffers import Producer
+from riverrun.runtime.catching_up import CatchingUp
 from riverrun.runtime.chain import Chain, ClientRuns
 from riverrun.runtime.checkpoints import TaskCheckpoints
 from riverrun.runtime.context import TaskRuntimeContext
@@ -114,6 +115,7 @@ class Task:
         self._busy = False
         self._ending = False
         self._finished = False
+        self._catching_up = CatchingUp(self._chain.links, self._inputs)
         self._next_marker = clock.monotonic() + settings.latency_interval_ms
         self._register_metrics()
 
@@ -135,7 +137,7 @@ class Task:
     @property
     def accepting(self) -> bool:
         """Whether the next turn may take an element; if not, the task's operators are full."""
-        return self._chain.accepting
+        return self._chain.accepting and not self._catching_up.takes_nothing_new
 
     @property
     def awaiting(self) -> bool:
@@ -173,6 +175,7 @@ class Task:
             saved = self._resources.saved
             assert saved is not None  # noqa: S101  (a shell that restores gives the files)
             self._inputs.restore(restored_runs(self.deployment, saved))
+        self._catching_up.begin()
 
     def receive(self, frame: bytes | memoryview) -> None:
         """Take in a frame; its elements are worked on in later turns."""
@@ -217,11 +220,13 @@ class Task:
         if self._finished:
             return Turn.FINISHED
         self._run_due()
-        accepting = self._chain.accepting
+        self._catch_up()
+        accepting = self.accepting
         suspended = self._checkpoints.suspended
         if self._source is not None:
             self._note_standstill(standing=not accepting or suspended)
         worked = accepting and self._read()
+        self._catch_up()
         if not self.input_over and not suspended and self._input_over():
             self._finish()
         if self.input_over and not self._awaits_checkpoint():
@@ -247,7 +252,7 @@ class Task:
         if due is not None:
             times.append(now + max(0, due - self._clock.now()))
         if self._source is not None and not self._ending and not resting:
-            if self._chain.accepting:
+            if self.accepting:
                 times.append(self._source.poll_at())
             times.append(self._source.due_at())
             if self._settings.latency_interval_ms > 0:
@@ -292,6 +297,11 @@ class Task:
             self._source.run_due(now)
         if self._settings.latency_interval_ms > 0 and self._next_marker <= now:
             self._mark_latency(now)
+
+    def _catch_up(self) -> None:
+        # The end of input takes event time further than anything that was held back.
+        if not self._ending and not self._checkpoints.suspended:
+            self._catching_up.go_on()
 
     def _note_standstill(self, *, standing: bool) -> None:
         """A source that is not read because an operator takes no more is not idle."""

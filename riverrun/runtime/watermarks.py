@@ -226,6 +226,7 @@ class StreamTime:
         quiet = isinstance(strategy.generation, NoWatermarks) and strategy.idle_timeout_ms is None
         self._interval = 0 if quiet else interval_ms
         self._due = now + interval_ms
+        self._held = False
 
     @property
     def current(self) -> int:
@@ -301,6 +302,15 @@ class StreamTime:
         resting.mark_idle()
         self._settle_of(resting)
 
+    def hold(self) -> None:
+        """Emit neither watermarks nor statuses until ``release``."""
+        self._held = True
+
+    def release(self) -> None:
+        """Emit what was held back, and what comes from now on."""
+        self._held = False
+        self._settle()
+
     def stand_still(self, ms: float) -> None:
         """The stream could not be read for this long: that makes nothing idle."""
         for split in self._splits.values():
@@ -334,6 +344,8 @@ class StreamTime:
         self._settle()
 
     def _settle(self) -> None:
+        if self._held:
+            return
         progress = self._combined.settle()
         if progress.idle is False:
             self._output.status(idle=False)

@@ -89,6 +89,9 @@ class Operator(ABC):
     def stood_still(self, ms: float) -> None:  # noqa: B027  (an optional hook)
         """The task could not go on for this long: no input came, but not because there was none."""
 
+    def hold_time(self, *, held: bool) -> None:  # noqa: B027  (an optional hook)
+        """Keep the event time that is made here back, or let it go on (see ``runtime.catching_up``)."""
+
     @property
     def accepting(self) -> bool:
         """Whether the operator takes more input; while one of a task does not, the task reads none."""

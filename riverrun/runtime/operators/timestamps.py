@@ -57,5 +57,11 @@ class TimestampsAndWatermarksOperator(Operator):
         del emit
         self._time.periodic(now)
 
+    def hold_time(self, *, held: bool) -> None:
+        if held:
+            self._time.hold()
+        else:
+            self._time.release()
+
     def stood_still(self, ms: float) -> None:
         self._time.stand_still(ms)
