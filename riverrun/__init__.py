@@ -153,7 +153,7 @@ if TYPE_CHECKING:
     from riverrun.connectors.callback import CallbackSink
     from riverrun.connectors.collection import CollectionSource
     from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
-    from riverrun.connectors.discard import DiscardingSink
+    from riverrun.connectors.discard import BlackHoleSink, DiscardingSink
     from riverrun.connectors.formats.avro_rows import (
         AvroDeserializationSchema,
         AvroRowDeserializationSchema,
@@ -185,6 +185,9 @@ if TYPE_CHECKING:
     )
     from riverrun.connectors.formats.raw import RawFormatSchema
     from riverrun.connectors.formats.times import TimestampFormat
+    from riverrun.connectors.generated.fields import RandomField, SequenceField
+    from riverrun.connectors.generated.source import RowGeneratorSource
+    from riverrun.connectors.hybrid.source import HybridSource, HybridSourceBuilder
     from riverrun.connectors.iterator import IteratorSource
     from riverrun.connectors.jdbc.connection import JdbcConnectionOptions
     from riverrun.connectors.jdbc.execution import JdbcExecutionOptions
@@ -213,8 +216,21 @@ if TYPE_CHECKING:
     from riverrun.connectors.lake.settings import LakeSettings
     from riverrun.connectors.number_sequence import NumberSequenceSource
     from riverrun.connectors.print import PrintSink
+    from riverrun.connectors.rate_limits import RateLimiterStrategy
+    from riverrun.connectors.redis.commands import RedisCommand
+    from riverrun.connectors.redis.lookup import RedisLookupFunction
+    from riverrun.connectors.redis.sink import RedisSink
+    from riverrun.connectors.redis.stream_source import RedisStreamEntry, RedisStreamSource
+    from riverrun.connectors.sockets.sink import SocketSink
+    from riverrun.connectors.sockets.text_source import SocketTextSource
     from riverrun.connectors.spark.sinks import ForeachBatchSink
     from riverrun.connectors.spark.source import DataFrameSource
+    from riverrun.connectors.view import UpsertView, ViewChanges
+    from riverrun.connectors.web.http_sink import HttpRefusal, HttpSink
+    from riverrun.connectors.web.pages import HttpFormat, HttpPage
+    from riverrun.connectors.web.polling_source import HttpPollingSource
+    from riverrun.connectors.web.websocket_sink import WebSocketSink
+    from riverrun.connectors.web.websocket_source import WebSocketSource
     from riverrun.core.config_options import ConfigOption, ConfigOptions
     from riverrun.core.configuration import Configuration
     from riverrun.core.errors import (
@@ -317,6 +333,7 @@ __all__ = [
     "BatchFormat",
     "BatchFunction",
     "BatchGeneratorSource",
+    "BlackHoleSink",
     "BootstrapTransformation",
     "Boundedness",
     "BroadcastConnectedStream",
@@ -405,6 +422,13 @@ __all__ = [
     "GlobalWindows",
     "HashMapStateBackend",
     "Histogram",
+    "HttpFormat",
+    "HttpPage",
+    "HttpPollingSource",
+    "HttpRefusal",
+    "HttpSink",
+    "HybridSource",
+    "HybridSourceBuilder",
     "IcebergSink",
     "IngestionTimeAssigner",
     "Instant",
@@ -482,10 +506,17 @@ __all__ = [
     "ProtobufDeserializationSchema",
     "ProtobufSerializationSchema",
     "PurgingTrigger",
+    "RandomField",
+    "RateLimiterStrategy",
     "RawFormatSchema",
     "ReadOnlyBroadcastState",
     "RecordTimestampAssigner",
     "RecoveryClaimMode",
+    "RedisCommand",
+    "RedisLookupFunction",
+    "RedisSink",
+    "RedisStreamEntry",
+    "RedisStreamSource",
     "ReduceFunction",
     "ReducingState",
     "ReducingStateDescriptor",
@@ -494,6 +525,7 @@ __all__ = [
     "RetryPredicate",
     "RiverrunError",
     "Row",
+    "RowGeneratorSource",
     "RowKind",
     "RuntimeContext",
     "RuntimeExecutionMode",
@@ -501,6 +533,7 @@ __all__ = [
     "SavepointFormatType",
     "SavepointReader",
     "SavepointWriter",
+    "SequenceField",
     "SerializationSchema",
     "SessionWindowTimeGapExtractor",
     "SimpleStringSchema",
@@ -511,6 +544,8 @@ __all__ = [
     "SlidingEventTimeWindows",
     "SlidingProcessingTimeWindows",
     "SlotSharingGroup",
+    "SocketSink",
+    "SocketTextSource",
     "Source",
     "SourceFunction",
     "SourceReader",
@@ -539,13 +574,17 @@ __all__ = [
     "TumblingProcessingTimeWindows",
     "TypeInformation",
     "Types",
+    "UpsertView",
     "ValueState",
     "ValueStateDescriptor",
+    "ViewChanges",
     "Watermark",
     "WatermarkGenerator",
     "WatermarkGeneratorSupplier",
     "WatermarkOutput",
     "WatermarkStrategy",
+    "WebSocketSink",
+    "WebSocketSource",
     "Window",
     "WindowAssigner",
     "WindowFunction",
