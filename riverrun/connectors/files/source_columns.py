@@ -219,7 +219,8 @@ class _OpenUnits(OpenSplit[Any]):
         try:
             with self._store.reported("reading", location):
                 found = self._units.read(self._next, self._columns)
-            named = found.rename_columns(list(self._layout.names))
+            # The file's own order of columns comes out, whatever was asked for.
+            named = found.select(self._columns).rename_columns(list(self._layout.names))
             return ColumnRun(self._layout, batch_from(self._layout, named))
         except ColumnMismatch as error:
             raise FileUnreadable(location, f"part {self._next}: {error}") from error
