@@ -53,7 +53,7 @@ class IcebergSink(Sink[Any]):
         catalog: the properties that pyiceberg loads the catalog with, such as ``{"type": "rest", "uri":
             ...}``; ``name`` among them is the catalog's name in pyiceberg's own configuration.
         partition_by: how a table that is created is partitioned: columns, and transforms of columns such
-            as ``"day(at)"`` and ``"bucket[16](id)"``.
+            as ``"day(at)"`` and ``"bucket(16, id)"``.
         settings: whether the table may be created or changed, and how large files are.
 
     Raises:

@@ -16,7 +16,10 @@ from riverrun.core.errors import ProgramError
 
 __all__ = ["IcebergDataFiles", "IcebergFile", "parse_partition", "partition_fields"]
 
-_TRANSFORM: Final = re.compile(r"(?P<transform>\w+(\[\d+\])?)\((?P<column>.+)\)")
+_TRANSFORM: Final = re.compile(
+    r"(?P<transform>year|month|day|hour)\((?P<column>.+)\)"
+    r"|(?P<sized>bucket|truncate)\((?P<width>[1-9]\d*), *(?P<sized_column>.+)\)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +109,20 @@ def partition_fields(metadata: Any) -> list[PartitionField]:
 def parse_partition(who: str, text: str, columns: Sequence[str]) -> tuple[str, str]:
     """The column and the transform that a partition is given by.
 
-    >>> parse_partition("sink", "day(at)", ["at"]), parse_partition("sink", "bucket[4](id)", ["id"])
+    >>> parse_partition("sink", "day(at)", ["at"]), parse_partition("sink", "bucket(4, id)", ["id"])
     (('at', 'day'), ('id', 'bucket[4]'))
     >>> parse_partition("sink", "id", ["id"])
     ('id', 'identity')
     """
+    column, transform = text, "identity"
     found = None if text in columns else _TRANSFORM.fullmatch(text)
-    column, transform = (found["column"], found["transform"]) if found else (text, "identity")
+    if found and found["transform"]:
+        column, transform = found["column"], found["transform"]
+    elif found:
+        column, transform = found["sized_column"], f"{found['sized']}[{found['width']}]"
     if column not in columns:
         raise ProgramError(
             f"{who}: is to be partitioned by {text!r}; expected one of the columns {list(columns)!r}, or "
-            f"a transform of one such as 'day(at)' or 'bucket[16](id)'"
+            f"a transform of one such as 'day(at)' or 'bucket(16, id)'"
         )
     return column, transform

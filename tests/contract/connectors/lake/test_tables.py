@@ -214,7 +214,7 @@ def test_iceberg_partitions_are_transforms_of_columns(tmp_path: Path) -> None:
         "warehouse": f"file://{tmp_path}",
     }
     sink = IcebergSink(
-        "shop.all", EVERY_TYPE, catalog=catalog, partition_by=["day(at)", "bucket[4](text)"]
+        "shop.all", EVERY_TYPE, catalog=catalog, partition_by=["day(at)", "bucket(4, text)"]
     )
     prepared = write(Lake(lambda: sink, pa.table, len, list, "iceberg"), sink, [FULL, FULL])
     assert [file.partition for file in prepared] == [(20487, 0)]
