@@ -50,7 +50,7 @@ class S3Part(PartFile):
         self._etags: list[str] = []
         self._position = 0
         begun = requests.send("POST", target, {"uploads": ""}, operation="writing")
-        self._upload_id = begun.xml().findtext("UploadId") or ""
+        self.upload_id = begun.xml().findtext("UploadId") or ""
 
     @property
     def location(self) -> str:
@@ -79,11 +79,11 @@ class S3Part(PartFile):
         if self._buffer or not self._etags:
             self._upload(bytes(self._buffer))
             self._buffer.clear()
-        return PendingUpload(self._target, self._upload_id, tuple(self._etags), self._position)
+        return PendingUpload(self._target, self.upload_id, tuple(self._etags), self._position)
 
     def discard(self) -> None:
         try:
-            abort(self._requests, self._target, self._upload_id)
+            abort(self._requests, self._target, self.upload_id)
         except StorageError:
             return  # the next attempt finds it among the leftovers
 
@@ -92,7 +92,7 @@ class S3Part(PartFile):
 
     def _upload(self, data: bytes) -> None:
         number = len(self._etags) + 1
-        query = {"partNumber": str(number), "uploadId": self._upload_id}
+        query = {"partNumber": str(number), "uploadId": self.upload_id}
         answer = self._requests.send("PUT", self._target, query, data, operation="writing")
         self._etags.append(answer.headers.get("etag", ""))
 
@@ -118,9 +118,9 @@ class S3Output(OutputFiles):
         self._folder = f"{self._sink_folder}/{lineage.subtask}"
 
     def check(self) -> None:
-        # A multipart upload needs the right to write, and leaves nothing.
+        # An upload that is begun and forgotten needs the right to write, and leaves nothing.
         probe = S3Part(self._requests, f"{self._folder}/.probe", self._part_bytes)
-        abort(self._requests, probe.target, probe.finish().upload_id)
+        abort(self._requests, probe.target, probe.upload_id)
 
     def open(self, bucket: str, name: str, *, held: bool = False) -> S3Part:
         target = f"{self._folder}/.{name}.inprogress" if held else self._target(bucket, name)
