@@ -154,6 +154,21 @@ if TYPE_CHECKING:
     from riverrun.connectors.collection import CollectionSource
     from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
     from riverrun.connectors.discard import BlackHoleSink, DiscardingSink
+    from riverrun.connectors.files.source_avro import AvroFileFormat, AvroInputFormat
+    from riverrun.connectors.files.source_builder import (
+        FileEnumeratorProvider,
+        FileSource,
+        FileSourceBuilder,
+        FileSplitAssignerProvider,
+    )
+    from riverrun.connectors.files.source_columns import (
+        AvroParquetReaders,
+        OrcColumnarRowInputFormat,
+        ParquetColumnarRowInputFormat,
+    )
+    from riverrun.connectors.files.source_csv import CsvReaderFormat
+    from riverrun.connectors.files.source_formats import BulkFormat, FileFormat
+    from riverrun.connectors.files.source_lines import StreamFormat
     from riverrun.connectors.formats.avro_rows import (
         AvroDeserializationSchema,
         AvroRowDeserializationSchema,
@@ -325,6 +340,9 @@ __all__ = [
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
     "AvroDeserializationSchema",
+    "AvroFileFormat",
+    "AvroInputFormat",
+    "AvroParquetReaders",
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
     "AvroSchema",
@@ -341,6 +359,7 @@ __all__ = [
     "BroadcastState",
     "BroadcastStateBootstrapFunction",
     "BroadcastStream",
+    "BulkFormat",
     "ByteArraySchema",
     "CallbackSink",
     "CheckpointConfig",
@@ -375,6 +394,7 @@ __all__ = [
     "CountTumblingWindowAssigner",
     "CountWindow",
     "Counter",
+    "CsvReaderFormat",
     "CsvRowDeserializationSchema",
     "CsvRowSerializationSchema",
     "CsvSchema",
@@ -406,6 +426,11 @@ __all__ = [
     "ExponentialBackoffDelayRetryStrategyBuilder",
     "ExternalError",
     "ExternalizedCheckpointRetention",
+    "FileEnumeratorProvider",
+    "FileFormat",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FixedDelayRetryStrategy",
@@ -490,7 +515,9 @@ __all__ = [
     "NumberSequenceSource",
     "OperatorStateStore",
     "OperatorTransformation",
+    "OrcColumnarRowInputFormat",
     "OutputTag",
+    "ParquetColumnarRowInputFormat",
     "Partitioner",
     "Polled",
     "PredefinedOptions",
@@ -558,6 +585,7 @@ __all__ = [
     "StateRow",
     "StateTtlConfig",
     "StreamExecutionEnvironment",
+    "StreamFormat",
     "TaggedUnion",
     "Time",
     "TimeDomain",

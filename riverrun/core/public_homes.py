@@ -75,6 +75,16 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.redis.stream_source": "RedisStreamEntry RedisStreamSource",
         "riverrun.connectors.redis.lookup": "RedisLookupFunction",
         "riverrun.connectors.view": "UpsertView ViewChanges",
+        "riverrun.connectors.files.source_avro": "AvroFileFormat AvroInputFormat",
+        "riverrun.connectors.files.source_builder": """
+            FileEnumeratorProvider FileSource FileSourceBuilder FileSplitAssignerProvider
+        """,
+        "riverrun.connectors.files.source_columns": """
+            AvroParquetReaders OrcColumnarRowInputFormat ParquetColumnarRowInputFormat
+        """,
+        "riverrun.connectors.files.source_csv": "CsvReaderFormat",
+        "riverrun.connectors.files.source_formats": "BulkFormat FileFormat",
+        "riverrun.connectors.files.source_lines": "StreamFormat",
         "riverrun.connectors.formats.avro_rows": """
             AvroDeserializationSchema AvroRowDeserializationSchema AvroRowSerializationSchema
             AvroSerializationSchema

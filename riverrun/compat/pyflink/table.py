@@ -123,6 +123,16 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "Sink": "riverrun.api.sink:Sink",
         "Source": "riverrun.api.source:Source",
     },
+    "pyflink.datastream.connectors.file_system": {
+        "BulkFormat": "riverrun.connectors.files.source_formats:BulkFormat",
+        "FileEnumeratorProvider": "riverrun.connectors.files.source_builder:FileEnumeratorProvider",
+        "FileSource": "riverrun.connectors.files.source_builder:FileSource",
+        "FileSourceBuilder": "riverrun.connectors.files.source_builder:FileSourceBuilder",
+        "FileSplitAssignerProvider": (
+            "riverrun.connectors.files.source_builder:FileSplitAssignerProvider"
+        ),
+        "StreamFormat": "riverrun.connectors.files.source_lines:StreamFormat",
+    },
     "pyflink.datastream.connectors.hybrid_source": {
         "HybridSource": "riverrun.connectors.hybrid.source:HybridSource",
         "HybridSourceBuilder": "riverrun.connectors.hybrid.source:HybridSourceBuilder",
@@ -178,12 +188,14 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
             name: f"riverrun.connectors.formats.avro_rows:{name}"
             for name in ("AvroRowDeserializationSchema", "AvroRowSerializationSchema")
         },
+        "AvroInputFormat": "riverrun.connectors.files.source_avro:AvroInputFormat",
         "AvroSchema": "riverrun.connectors.formats.avro_schema:AvroSchema",
         "GenericRecordAvroTypeInfo": (
             "riverrun.connectors.formats.avro_schema:GenericRecordAvroTypeInfo"
         ),
     },
     "pyflink.datastream.formats.csv": {
+        "CsvReaderFormat": "riverrun.connectors.files.source_csv:CsvReaderFormat",
         "CsvRowDeserializationSchema": (
             "riverrun.connectors.formats.csv_rows:CsvRowDeserializationSchema"
         ),
@@ -197,6 +209,12 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "JsonRowSerializationSchema": (
             "riverrun.connectors.formats.json_rows:JsonRowSerializationSchema"
+        ),
+    },
+    "pyflink.datastream.formats.parquet": {
+        "AvroParquetReaders": "riverrun.connectors.files.source_columns:AvroParquetReaders",
+        "ParquetColumnarRowInputFormat": (
+            "riverrun.connectors.files.source_columns:ParquetColumnarRowInputFormat"
         ),
     },
     "pyflink.datastream.functions": {
