@@ -230,6 +230,8 @@ if TYPE_CHECKING:
     from riverrun.connectors.lake.iceberg import IcebergSink
     from riverrun.connectors.lake.settings import LakeSettings
     from riverrun.connectors.number_sequence import NumberSequenceSource
+    from riverrun.connectors.postgres_cdc.rows import Unavailable
+    from riverrun.connectors.postgres_cdc.source import PostgresCdcSource
     from riverrun.connectors.print import PrintSink
     from riverrun.connectors.rate_limits import RateLimiterStrategy
     from riverrun.connectors.redis.commands import RedisCommand
@@ -520,6 +522,7 @@ __all__ = [
     "ParquetColumnarRowInputFormat",
     "Partitioner",
     "Polled",
+    "PostgresCdcSource",
     "PredefinedOptions",
     "PrintSink",
     "ProcessAllWindowFunction",
@@ -602,6 +605,7 @@ __all__ = [
     "TumblingProcessingTimeWindows",
     "TypeInformation",
     "Types",
+    "Unavailable",
     "UpsertView",
     "ValueState",
     "ValueStateDescriptor",

@@ -137,6 +137,8 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.spark.sinks": "ForeachBatchSink",
         "riverrun.connectors.spark.source": "DataFrameSource",
         "riverrun.connectors.number_sequence": "NumberSequenceSource",
+        "riverrun.connectors.postgres_cdc.rows": "Unavailable",
+        "riverrun.connectors.postgres_cdc.source": "PostgresCdcSource",
         "riverrun.connectors.print": "PrintSink",
         "riverrun.core.config_options": "ConfigOption ConfigOptions",
         "riverrun.core.configuration": "Configuration",
