@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from riverrun.connectors.kafka.connection import REACH_SECONDS, Connection
+from riverrun.connectors.kafka.connection import REACH_SECONDS, Connection, client_log
 from riverrun.connectors.kafka.offsets_initializer import OffsetsNotFound
 from riverrun.connectors.kafka.partition_split import KafkaTopicPartition
 
@@ -65,7 +65,8 @@ class BrokerLookup:
         )
 
         # The client for topics can ask this too, but crashes while the group's coordinator is not there yet.
-        consumer = Consumer(self._connection.client_properties(enable_auto_commit=False))
+        properties = self._connection.client_properties(enable_auto_commit=False)
+        consumer = Consumer(properties, logger=client_log)
         asked = [TopicPartition(each.topic, each.partition) for each in partitions]
         try:
             answer = consumer.committed(asked, timeout=self._timeout)

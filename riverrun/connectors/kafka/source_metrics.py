@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from riverrun.connectors.kafka.source_buffer import FetchedMessages, PartitionBuffer
 from riverrun.connectors.kafka.source_consumer import MessageConsumer
@@ -12,6 +12,8 @@ from riverrun.metrics.metric import Counter
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition
+
+_NOTE_EVERY_MS: Final = 1000.0
 
 
 class ReaderMetrics:
@@ -25,6 +27,8 @@ class ReaderMetrics:
         self._commits_succeeded = Counter()
         self._commits_failed = Counter()
         self._committed: dict[tuple[str, int], int] = {}
+        self._ends: dict[tuple[str, int], int] = {}
+        self._next_note = 0.0
 
     def open(self, group: MetricGroup, consumer: MessageConsumer) -> None:
         """Register what concerns all partitions."""
@@ -61,22 +65,27 @@ class ReaderMetrics:
         for each in offsets:
             self._committed[each.topic, each.partition] = each.offset
 
-    def close(self) -> None:
-        """The consumer is not to be asked any more."""
-        self._consumer = None
+    def note_ends(self, now: float) -> None:
+        """Ask the consumer, on the task's thread and once a second, how far the partitions go.
 
-    def _pending(self) -> int:
-        """Records that the brokers are known to have and that were not given yet."""
-        if self._consumer is None:
-            return 0
+        Metrics are read by another thread, which must not touch the consumer.
+        """
+        if now < self._next_note or self._consumer is None:
+            return
         from confluent_kafka import TopicPartition  # noqa: PLC0415  (an extra)
 
-        pending = 0
-        for buffer in list(self._fetched.partitions):
+        self._next_note = now + _NOTE_EVERY_MS
+        for buffer in self._fetched.partitions:
             split = buffer.split
             known = self._consumer.get_watermark_offsets(
                 TopicPartition(split.topic, split.partition), cached=True
             )
             if known is not None:
-                pending += max(known[1] - buffer.given_to, 0)
-        return pending
+                self._ends[split.topic, split.partition] = known[1]
+
+    def _pending(self) -> int:
+        """Records that the brokers are known to have and that were not given yet."""
+        return sum(
+            max(self._ends.get((each.split.topic, each.split.partition), 0) - each.given_to, 0)
+            for each in list(self._fetched.partitions)
+        )

@@ -157,7 +157,6 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def close(self) -> None:
         consumer, self._consumer = self._consumer, None
-        self._metrics.close()
         if consumer is not None:
             consumer.close()
 
@@ -186,6 +185,7 @@ class KafkaSourceReader(SourceReader[Any]):
     def _fetch(self) -> int:
         """Take in what the consumer has; how many messages and events there were."""
         batch = self._open_consumer().consume(_BATCH, 0)
+        self._metrics.note_ends(self._context.clock.monotonic())
         errors = [message.error() for message in batch]
         if not any(errors):
             self._fetched.add(batch)

@@ -18,7 +18,7 @@ from riverrun.connectors.kafka.partition_split import KafkaPartitionSplit
 from riverrun.connectors.kafka.source import KafkaSourceBuilder
 from riverrun.connectors.kafka.source_consumer import OffsetOutOfRange
 from riverrun.connectors.kafka.source_reader import KafkaSourceReader
-from riverrun.core.clock import SystemClock
+from riverrun.core.clock import Clock, ManualClock, SystemClock
 from tests.unit.connectors.kafka.fake_kafka import (
     LATEST,
     FakeBroker,
@@ -37,10 +37,11 @@ def reader_of(
     splits: list[KafkaPartitionSplit],
     builder: KafkaSourceBuilder | None = None,
     runtime: DetachedRuntimeContext | None = None,
+    clock: Clock | None = None,
 ) -> tuple[KafkaSourceReader, FakeConsumer]:
     made: list[FakeConsumer] = []
     plan = (builder or building()).build().reading
-    context = SourceReaderContext(0, 1, SystemClock(), runtime)
+    context = SourceReaderContext(0, 1, clock or SystemClock(), runtime)
     reader = KafkaSourceReader(plan, splits, context, making(broker, made))
     reader.open()
     return reader, made[0]
@@ -301,10 +302,14 @@ def test_without_a_group_or_wish_nothing_is_committed(properties: dict[str, str]
 
 def test_metrics_tell_offsets_commits_and_what_waits(caplog: pytest.LogCaptureFixture) -> None:
     runtime = DetachedRuntimeContext("source", 0, 1)
-    reader, consumer = reader_of(three_partitions(), starts(), runtime=runtime)
+    clock = ManualClock()
+    reader, consumer = reader_of(three_partitions(), starts(), runtime=runtime, clock=clock)
     while reader.poll(2048).values:
         pass
-    consumer.broker.topics["t"][0].skip(7)
+    fill(consumer.broker.topics["t"][0], range(7))
+    consumer.paused.add(("t", 0))
+    clock.advance(1000)
+    reader.poll(10)
     reader.snapshot_splits()
     reader.notify_checkpoint_complete(1)
     consumer.commit_error = KafkaError(KafkaError.REBALANCE_IN_PROGRESS, "somebody else")
@@ -319,7 +324,7 @@ def test_metrics_tell_offsets_commits_and_what_waits(caplog: pytest.LogCaptureFi
     assert "somebody else" in caplog.text
     reader.close()
     assert consumer.closed
-    assert _values(runtime)["pendingRecords"] == 0
+    assert _values(runtime)["pendingRecords"] == 7
 
 
 def _values(runtime: DetachedRuntimeContext) -> dict[str, Any]:
