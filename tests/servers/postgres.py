@@ -24,6 +24,7 @@ from typing import Any
 import psutil
 import pytest
 
+from riverrun.testing.processes import MARK
 from riverrun.testing.waiting import wait_until
 
 OWNER = "riverrun"
@@ -102,7 +103,8 @@ class PostgresServer:
     def __init__(self, programs: Path) -> None:
         self._programs = programs
         self._user = _unprivileged_user()
-        self._folder = Path(tempfile.mkdtemp(prefix="riverrun-postgres-"))
+        # Not in a folder that only this user may enter, as temporary folders of tests often are.
+        self._folder = Path(tempfile.mkdtemp(prefix="postgres-of-tests-", dir="/tmp"))
         self._data = self._folder / "data"
         self._names = (f"test_{number}" for number in itertools.count())
         self._process: subprocess.Popen[bytes] | None = None
@@ -128,6 +130,8 @@ class PostgresServer:
                 stderr=log,
                 cwd=self._folder,
                 user=self._user,
+                # What looks for processes that a test left behind must not find it.
+                env={name: value for name, value in os.environ.items() if name != MARK},
                 start_new_session=True,
             )
         wait_until(self._answers, what="postgres answers", timeout_s=60)
