@@ -144,8 +144,12 @@ class MessageServer:
             pass
 
     def await_received(self, count: int) -> None:
+        assert self.has_received(count, WAIT_S)
+
+    def has_received(self, count: int, within_s: float) -> bool:
+        """Whether so many messages are there, or come in that time."""
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self.received) >= count, WAIT_S)
+            return self._changed.wait_for(lambda: len(self.received) >= count, within_s)
 
     def stop(self) -> None:
         self._server.shutdown()

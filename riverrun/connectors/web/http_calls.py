@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from riverrun.connectors.base.backoff import Backoff
@@ -58,7 +59,9 @@ class HttpConnection:
         self._calls = calls
         who = calls.endpoint.who
         self._httpx = require("httpx2", extra="http", user=who)
-        self._client = self._httpx.Client(timeout=calls.timeout_s, follow_redirects=True)
+        self._client = self._httpx.Client(
+            timeout=calls.timeout_s, follow_redirects=True, verify=_certificates()
+        )
 
     def call(
         self,
@@ -101,7 +104,7 @@ class HttpConnection:
                 return None
 
     def close(self) -> None:
-        """Close all connections; may be called from another thread, whose request fails then."""
+        """Close all connections; in the thread that makes the requests."""
         self._client.close()
 
     def _once(
@@ -145,6 +148,12 @@ _ADVICE: Final = {
     404: "check the address",
     405: "check the method and the address",
 }
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> Any:
+    """Whom to trust; read once, it takes as long as many requests."""
+    return require("httpx2", extra="http", user="http").create_ssl_context()
 
 
 def _asked_wait_s(answer: Any) -> float:

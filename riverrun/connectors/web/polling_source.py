@@ -175,7 +175,8 @@ class _PollingReader(SourceReader[Any]):
 
     def close(self) -> None:
         if self._split is not None:
-            self._feed.stop(self._fetcher.interrupt)
+            # A request that is under way ends by its timeout, and its thread closes the connection.
+            self._feed.stop()
 
     def _letters(self, page: _Fetched) -> list[DeadLetter]:
         if page.letters:
@@ -191,11 +192,10 @@ class _Fetcher:
         self._source = source
         self._split = split
         self._reader = PageReader(source.form, source.records_at, source.bad_records)
-        self._connection: HttpConnection | None = None
 
     def fetch(self, feed: Feed[_Fetched]) -> None:
         """Put what pages hold into ``feed`` until nobody wants it or there is no more."""
-        self._connection = connection = self._source.calls.connect()
+        connection = self._source.calls.connect()
         try:
             while feed.is_wanted and not (self._source.bounded and self._split.is_whole):
                 before = self._split.cursor
@@ -208,11 +208,6 @@ class _Fetcher:
                     feed.pause(self._source.interval_s)
         finally:
             connection.close()
-
-    def interrupt(self) -> None:
-        """Break off a request that is under way."""
-        if self._connection is not None:
-            self._connection.close()
 
     def _page(self, connection: HttpConnection, feed: Feed[_Fetched]) -> _Fetched | None:
         """The next records; None: nothing is new."""

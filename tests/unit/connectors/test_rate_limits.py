@@ -10,6 +10,7 @@ from riverrun.api.source import SourceReaderContext, SourceStatus
 from riverrun.connectors.datagen import DataGeneratorSource
 from riverrun.connectors.rate_limits import RateLimiterStrategy
 from riverrun.core.clock import ManualClock
+from riverrun.datastream.environment import StreamExecutionEnvironment
 from tests.unit.connectors.conftest import MakeReader, drain
 
 
@@ -70,6 +71,17 @@ def test_a_complete_checkpoint_wakes_the_reader(clock: ManualClock) -> None:
     reader.notify_checkpoint_complete(1)
 
     assert woken == [1]
+
+
+def test_a_job_gets_so_many_records_for_each_checkpoint() -> None:
+    config = {"riverrun.master": "in-process", "execution.checkpointing.interval": "20 ms"}
+    with StreamExecutionEnvironment.get_execution_environment(config) as env:
+        gated = source(RateLimiterStrategy.per_checkpoint(10), count=45)
+        env.set_parallelism(2).from_source(gated, None, "gated").add_sink(lambda _: None)
+        client = env.execute_async()
+        client.get_job_execution_result().result()
+
+    assert client.get_checkpoints().counts.completed >= 4
 
 
 def test_no_op_is_full_speed(make_reader: MakeReader) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ from riverrun.core.clock import ManualClock
 from riverrun.core.errors import ProgramError
 from riverrun.datastream.environment import StreamExecutionEnvironment
 from riverrun.serde.types import Types
+from riverrun.testing.conformance.sources import check_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,7 @@ class Hub:
         self.parallelism = parallelism
         self.clock = ManualClock()
         self.registered_readers: Sequence[int] = ()
+        self.config: Mapping[str, str] = {}
         self._down: deque[Callable[[], None]] = deque()
         self._up: deque[Callable[[], None]] = deque()
         self._calls: list[tuple[Any, Any, Any]] = []
@@ -278,6 +280,11 @@ def test_a_checkpoint_anywhere_goes_on_at_any_parallelism(
     hub.run()
 
     assert sorted([*found, *(v for values in hub.values for v in values)]) == list(range(30))
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_a_hybrid_source_passes_what_every_source_must(source: HybridSource) -> None:
+    check_source(lambda: source, range(30), seeds=range(5))
 
 
 def test_only_the_last_source_may_go_on_for_ever() -> None:
