@@ -105,7 +105,9 @@ class LocalOutput(OutputFiles):
         self._notes: list[Path] = []
 
     def check(self) -> None:
-        if self._base.exists() and not self._base.is_dir():
+        with _reported("writing to", str(self._base)):
+            in_the_way = self._base.exists() and not self._base.is_dir()
+        if in_the_way:
             raise StorageError(
                 f"file sink {str(self._base)!r}: there is a file in the place of the folder; remove it, or "
                 f"name another base path"

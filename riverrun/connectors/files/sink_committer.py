@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from riverrun.api.sink import Committable, Committer
-from riverrun.connectors.files.output_local import LocalOutput
 from riverrun.connectors.files.output_open import open_output
 from riverrun.connectors.files.output_parts import Lineage, OutputFiles
 from riverrun.connectors.files.sink_state import (
@@ -38,13 +37,14 @@ class FileCommitter(Committer):
         self._lineage = lineage
         self._config = config
         self._success_file = success_file
+        self._own_store = _bucket(base)
         self._own = open_output(base, lineage, config)
         self._others: dict[str, OutputFiles] = {}
 
     def commit(self, committables: Sequence[Committable]) -> None:
         values = [each.value for each in committables]
         ended = [value for value in values if isinstance(value, EndedWriter)]
-        by_store: dict[str, list[Pending]] = {}
+        by_store: dict[str, list[Pending]] = {self._own_store: []}
         for value in values:
             if isinstance(value, _PENDING):
                 by_store.setdefault(_bucket(value.target), []).append(value)
@@ -79,7 +79,7 @@ class FileCommitter(Committer):
 
     def _outputs(self, bucket: str) -> OutputFiles:
         """Who commits what is in the bucket of an object store; ``""`` stands for local files."""
-        if not bucket and isinstance(self._own, LocalOutput):
+        if bucket == self._own_store:
             return self._own
         found = self._others.get(bucket)
         if found is None:
