@@ -29,7 +29,9 @@ from riverrun.connectors.collection import CollectionSource
 from riverrun.connectors.datagen import DataGeneratorSource
 from riverrun.connectors.generated.fields import SequenceField
 from riverrun.connectors.generated.source import RowGeneratorSource
+from riverrun.connectors.hybrid.messages import HybridSplit
 from riverrun.connectors.hybrid.source import HybridSource
+from riverrun.connectors.iterator import IteratorSource
 from riverrun.connectors.number_sequence import NumberSequenceSource
 from riverrun.core.clock import ManualClock
 from riverrun.core.errors import ProgramError
@@ -324,6 +326,27 @@ def test_runs_are_columns_if_all_of_them_are() -> None:
     hub = Hub(mixed, 1)
     hub.run()
     assert [getattr(value, "n", value) for value in hub.values[0]] == [0, 1, 2, 3, 4, "end"]
+
+
+@pytest.mark.parametrize("pauses", [True, False])
+def test_splits_that_are_ahead_are_not_read(pauses: bool) -> None:
+    numbers = NumberSequenceSource(0, 9)
+    inner: Source[Any] = numbers if pauses else IteratorSource(lambda: iter(range(10)))
+    inner_splits = [HybridSplit(0, each) for each in inner.create_splits(2)]
+    context = SourceReaderContext(0, 1, ManualClock(), send_source_event=lambda event: None)
+    reader = HybridSource([inner]).create_reader(inner_splits, context)
+    reader.open()
+    reader.notify_no_more_splits()
+    names = list(reader.split_ids())
+    assert names == (["0:0", "0:1"] if pauses else ["0"])
+
+    reader.pause_or_resume_splits(names[-1:], [])
+    seen = {reader.poll(1).split for _ in range(3)}
+    assert seen == ({"0:0"} if pauses else {None})
+    reader.pause_or_resume_splits([], names[-1:])
+    while (polled := reader.poll(1)).split != names[-1] or not polled.values:
+        assert polled.status is not SourceStatus.END_OF_INPUT
+    reader.close()
 
 
 class FailsOnce(MapFunction):
