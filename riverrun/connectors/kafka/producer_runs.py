@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from riverrun.connectors.kafka.connection import Connection, KafkaClientError, client_log
 from riverrun.connectors.kafka.sink_messages import MessageRun
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NotDelivered", "RunProducer"]
 
-_TURN_SECONDS = 1.0
+_TURN_SECONDS: Final = 1.0
+_ANY_PARTITION: Final = -1
+_NOW: Final = 0
 
 
 class NotDelivered(KafkaClientError):  # noqa: N818
@@ -60,33 +63,25 @@ class RunProducer:
         self.raise_failure()
         topics = repeat(run.topics) if isinstance(run.topics, str) else run.topics
         keys = run.keys if run.keys is not None else repeat(None)
-        if run.partitions is None and run.timestamps is None and run.headers is None:
-            produce = producer.produce
-            waiting = zip(topics, run.values, keys, strict=False)
-            for topic, value, key in waiting:
-                try:
-                    produce(topic, value, key)
-                except BufferError:
-                    self._when_there_is_room(topic, value, key)
-            return
-        for topic, value, key, partition, timestamp, headers in zip(
-            topics,
-            run.values,
-            keys,
-            run.partitions if run.partitions is not None else repeat(-1),
-            run.timestamps if run.timestamps is not None else repeat(None),
-            run.headers if run.headers is not None else repeat(None),
-            strict=False,
-        ):
-            optional: dict[str, Any] = {}
-            if timestamp is not None:
-                optional["timestamp"] = timestamp
-            if headers is not None:
-                optional["headers"] = headers
+        messages: Iterable[tuple[Any, ...]] = zip(topics, run.values, keys, strict=False)
+        if run.partitions is not None or run.timestamps is not None or run.headers is not None:
+            messages = zip(
+                topics,
+                run.values,
+                keys,
+                run.partitions if run.partitions is not None else repeat(_ANY_PARTITION),
+                repeat(None),
+                repeat(None),
+                run.timestamps if run.timestamps is not None else repeat(_NOW),
+                run.headers if run.headers is not None else repeat(None),
+                strict=False,
+            )
+        produce = producer.produce
+        for message in messages:
             try:
-                producer.produce(topic, value, key, partition, **optional)
+                produce(*message)
             except BufferError:
-                self._when_there_is_room(topic, value, key, partition, **optional)
+                self._when_there_is_room(message)
 
     def flush(self) -> None:
         """Wait until every message has arrived or failed, which librdkafka's timeouts bound.
@@ -112,12 +107,12 @@ class RunProducer:
         """Drop what has not arrived and leave an open transaction open; nothing more can be sent."""
         self._producer.purge()
 
-    def _when_there_is_room(self, *message: Any, **optional: Any) -> None:
+    def _when_there_is_room(self, message: tuple[Any, ...]) -> None:
         while True:
             self._producer.poll(_TURN_SECONDS)
             self.raise_failure()
             try:
-                self._producer.produce(*message, **optional)
+                self._producer.produce(*message)
             except BufferError:
                 continue
             return

@@ -26,7 +26,8 @@ class MessageRun(msgspec.Struct, array_like=True):
     values: list[bytes | None]
     keys: list[bytes | None] | None = None
     partitions: list[int] | None = None
-    timestamps: list[int | None] | None = None
+    timestamps: list[int] | None = None
+    """Milliseconds since 1970; 0: when it is sent."""
     headers: list[list[tuple[str, bytes | None]] | None] | None = None
 
     def size(self) -> int:

@@ -118,7 +118,7 @@ class KafkaRecordSerializationSchema:
             run.keys = list(self._key.serialize_run(records))
         if timestamps is not None:
             # Kafka has no time before 1970; such a message gets the time at which it is sent.
-            run.timestamps = [time if time >= 0 else None for time in timestamps]
+            run.timestamps = [max(time, 0) for time in timestamps]
         if self._headers is not None:
             provide = self._headers
             run.headers = [None if not (own := provide(each)) else list(own) for each in records]

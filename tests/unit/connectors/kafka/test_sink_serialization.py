@@ -76,7 +76,7 @@ def test_key_value_time_and_headers_come_from_the_record() -> None:
         "out",
         [b"1", b"2"],
         keys=[b"a", b"b"],
-        timestamps=[5, None],
+        timestamps=[5, 0],
         headers=[[("origin", b"a")], None],
     )
 
