@@ -11,7 +11,7 @@ parallelism). Where splits come from is the source's choice:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, ClassVar, Generic, TypeVar
@@ -86,6 +86,8 @@ class SourceReaderContext:
     """Sends any picklable object to ``SplitEnumerator.handle_source_event``."""
     wake: Callable[[], None] = _sleep_on
     """Asks for a ``poll`` soon, whatever ``Polled.wait_ms`` said; may be called from any thread."""
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The job's configuration: where object stores are, and who asks."""
 
     def runtime_context(self) -> RuntimeContext:
         """What to open user functions of the source with."""

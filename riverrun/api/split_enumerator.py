@@ -20,7 +20,7 @@ What blocks (asking a server, listing a folder) goes through ``SplitEnumeratorCo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from riverrun.core.clock import Clock
@@ -39,6 +39,10 @@ class SplitEnumeratorContext(Protocol):
     @property
     def clock(self) -> Clock:
         """The time; use no other."""
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        """The job's configuration: where object stores are, and who asks."""
 
     @property
     def registered_readers(self) -> Sequence[int]:

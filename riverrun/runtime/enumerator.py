@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
 
@@ -63,9 +63,10 @@ class EnumeratorHost:
         aside: runs something that may block, in another thread or at once.
         wake: asks for a turn of the task; called from ``aside``.
         saved: what an earlier enumerator left, if there was one.
+        config: the job's.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (settings by name)
         self,
         source: Source[Any],
         parallelism: int,
@@ -74,7 +75,9 @@ class EnumeratorHost:
         aside: Callable[[Callable[[], None]], None],
         wake: Callable[[], None],
         saved: SavedEnumerator | None,
+        config: Mapping[str, str] | None = None,
     ) -> None:
+        self._config = config or {}
         self._parallelism = parallelism
         self._clock = clock
         self._aside = aside
@@ -102,6 +105,10 @@ class EnumeratorHost:
     @property
     def clock(self) -> Clock:
         return self._clock
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        return self._config
 
     @property
     def registered_readers(self) -> Sequence[int]:

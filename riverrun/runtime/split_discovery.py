@@ -82,6 +82,7 @@ class SplitDiscovery:
             aside=self._resources.aside,
             wake=self._resources.wake,
             saved=saved,
+            config=self._context.config,
         )
         self._states.provide(ENUMERATOR, self.host.saved)
         self.host.start()

@@ -445,7 +445,11 @@ class Task:
         return SourceDriver(
             head,
             context=SourceReaderContext(
-                deployment.subtask, deployment.parallelism, self._clock, runtime
+                deployment.subtask,
+                deployment.parallelism,
+                self._clock,
+                runtime,
+                config=deployment.config,
             ),
             link=self._chain.head,
             resources=self._resources,

@@ -27,6 +27,7 @@ __all__ = ["FileInfo", "FileStore", "is_hidden", "location_of"]
 _S3: Final = frozenset({"s3", "s3a", "s3n"})
 _BUCKETS: Final = _S3 | {"gs", "gcs"}
 _SERVERS: Final = frozenset({"hdfs", "viewfs"})
+_STORE_KEYS: Final = ("s3.", "riverrun.s3.")
 _GLOB: Final = re.compile(r"[*?\[]")
 _ADVICE: Final = {
     "NO_SUCH_BUCKET": "there is no such bucket: create it, or name another one",
@@ -107,6 +108,11 @@ class FileStore:
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self._config.items())))
+
+    def within(self, config: Mapping[str, str]) -> FileStore:
+        """This store in a job with the configuration ``config``, which counts where this one says nothing."""
+        of_stores = {key: value for key, value in config.items() if key.startswith(_STORE_KEYS)}
+        return FileStore({**of_stores, **self._config})
 
     def system(self, location: str) -> tuple[Any, str]:
         """Arrow's file system that holds ``location``, and the location's path in it."""

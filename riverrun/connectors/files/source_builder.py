@@ -86,15 +86,16 @@ class FileSource(Source[Any]):
         return FileSourceBuilder(_expect(BulkFormat, bulk_format), paths)
 
     def create_enumerator(self, context: SplitEnumeratorContext) -> SplitEnumerator[Any]:
-        return FileEnumerator(context, self._plan)
+        return FileEnumerator(context, self._plan.within(context.config))
 
     def restore_enumerator(
         self, context: SplitEnumeratorContext, state: FilesKnown
     ) -> SplitEnumerator[Any]:
-        return FileEnumerator(context, self._plan, state)
+        return FileEnumerator(context, self._plan.within(context.config), state)
 
     def create_reader(self, splits: list[Any], context: SourceReaderContext) -> SourceReader[Any]:
-        opening = Opening(self._plan.store, self._bad_records, context.runtime_context())
+        store = self._plan.store.within(context.config)
+        opening = Opening(store, self._bad_records, context.runtime_context())
         return FileReader(splits, context, self._plan.format, opening)
 
     def get_boundedness(self) -> Boundedness:
@@ -179,7 +180,10 @@ class FileSourceBuilder:
         return self
 
     def set_storage_options(self, options: Mapping[str, Any]) -> FileSourceBuilder:
-        """How to reach an object store, with the keys of the configuration (``s3.endpoint`` ...)."""
+        """How to reach an object store, where the job's configuration does not say it.
+
+        The keys are those of the configuration: ``s3.endpoint``, ``s3.access-key`` ...
+        """
         return self._with(store=FileStore(settings_of(options)))
 
     def build(self) -> FileSource:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from riverrun.api.split_enumerator import SplitEnumeratorContext
@@ -40,6 +40,10 @@ class FilesPlan:
     splits_files: bool = True
     split_bytes: int | None = None
     """How large a range may be; None: as it suits the number of readers."""
+
+    def within(self, config: Mapping[str, str]) -> FilesPlan:
+        """The plan in a job with this configuration."""
+        return replace(self, store=self.store.within(config))
 
     def files(self) -> list[FileInfo]:
         """What is there now, each once, sorted; blocks."""

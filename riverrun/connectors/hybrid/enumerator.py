@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from riverrun.api.source import Source
@@ -127,6 +127,10 @@ class _InnerContext:
     @property
     def clock(self) -> Clock:
         return self._outer.clock
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        return self._outer.config
 
     @property
     def registered_readers(self) -> Sequence[int]:

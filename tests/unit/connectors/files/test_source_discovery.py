@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class Looks:
     def __init__(self, parallelism: int = 2) -> None:
         self.parallelism = parallelism
         self.clock: Clock = SystemClock()
+        self.config: Mapping[str, str] = {}
         self.registered_readers: Sequence[int] = range(parallelism)
         self.assigned: list[tuple[int, str]] = []
         self.told: list[int] = []

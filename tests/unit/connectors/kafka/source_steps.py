@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,7 @@ class SteppedSource:
         self.parallelism = parallelism
         self.clock = clock or SystemClock()
         self.registered_readers: list[int] = []
+        self.config: Mapping[str, str] = {}
         self.calls: list[_Call] = []
         self.assigned: dict[int, list[Any]] = {i: [] for i in range(parallelism)}
         self.told: set[int] = set()
