@@ -195,6 +195,10 @@ def consumer_properties(
         "fetch.queue.backoff.ms": 10,
         **given,
         "client.id": client_id,
+        # Nobody joins the group. This is how long a commit is waited for when the consumer is closed while
+        # brokers are down.
+        "session.timeout.ms": 3000,
+        "heartbeat.interval.ms": 1000,
         # An offset that is gone is an event, which says which one it was.
         "auto.offset.reset": "error",
         "enable.partition.eof": bounded,

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 _BATCH: Final = 2048
 """Messages to fetch at once; what is fetched of several partitions leaves in longer runs this way."""
 _SHORTEST_WAIT_MS: Final = 1.0
-_LONGEST_WAIT_MS: Final = 10.0
+_LONGEST_WAIT_MS: Final = 5.0
 """A consumer cannot say that a message came, so it is asked; after a while of silence not so often."""
 _UNTIL_TOLD_MS: Final = 60_000.0
 

@@ -73,6 +73,8 @@ def test_consumers_keep_no_positions_of_their_own() -> None:
     assert found["auto.offset.reset"] == "error"
     assert found["group.id"] == "group"
     assert found["client.id"] == "me-1"
+    # How long closing waits for a commit while brokers are down.
+    assert found["session.timeout.ms"] <= 3000
 
 
 def test_java_s_properties_are_understood_or_refused_with_advice() -> None:
