@@ -178,7 +178,12 @@ class Task:
         self._catching_up.begin()
 
     def receive(self, frame: bytes | memoryview) -> None:
-        """Take in a frame; its elements are worked on in later turns."""
+        """Take in a frame; its elements are worked on in later turns.
+
+        A task that has finished is past them: a barrier must not follow the end of its channels.
+        """
+        if self._finished:
+            return
         for channel, element in self._inputs.receive(frame):
             self._checkpoints.arrive(channel, element)
 

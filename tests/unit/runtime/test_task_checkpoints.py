@@ -393,6 +393,21 @@ def test_a_task_ends_after_a_checkpoint_that_covers_its_end(tmp_path: Path) -> N
     ]  # fmt: skip
 
 
+def test_a_task_that_may_end_passes_no_barrier_on(tmp_path: Path) -> None:
+    bench = Bench(MapSpec(lambda value: value), tmp_path)
+    bench.send(EndOfInput(), barrier(1))
+    bench.work()
+    bench.task.take_snapshots()
+    bench.task.obey(CheckpointCompleted(1))
+
+    # Its producer has not heard that it may end, too.
+    bench.send(barrier(2, BarrierMode.UNALIGNED))
+
+    assert bench.work() is Turn.FINISHED
+    assert bench.task.take_snapshots() == []
+    assert [type(e).__name__ for e in bench.outputs()] == ["EndOfInput", "Barrier", "EndOfChannel"]
+
+
 def test_a_task_that_had_finished_only_passes_the_end_on(tmp_path: Path) -> None:
     restore = TaskRestore(3, finished=True)
     opened: list[str] = []
