@@ -10,6 +10,7 @@ from riverrun.api.sink import Committer, Sink, SinkWriter, SinkWriterContext
 from riverrun.connectors.kafka.connection import Connection, Property, refuse_reserved
 from riverrun.connectors.kafka.sink_serialization import KafkaRecordSerializationSchema
 from riverrun.connectors.kafka.sink_writers import EpochWriter, SendingWriter
+from riverrun.connectors.kafka.transaction_background import Background
 from riverrun.connectors.kafka.transaction_committer import (
     TransactionCommitter,
     TransactionSettings,
@@ -57,6 +58,8 @@ class KafkaSink(Sink[Any]):
         self._guarantee = guarantee
         self._transactional = transactional
         self._check_topics = check_topics
+        self._backgrounds: dict[int, Background] = {}
+        """Where writer and committer of a subtask wait for each other; not sent to workers."""
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
@@ -71,6 +74,7 @@ class KafkaSink(Sink[Any]):
                 context,
                 check_topics=self._check_topics,
                 max_epoch_bytes=self._transactional.max_epoch_bytes,
+                background=self._backgrounds.setdefault(context.subtask_index, Background()),
             )
         return SendingWriter(
             self._connection,
@@ -83,7 +87,11 @@ class KafkaSink(Sink[Any]):
     def create_committer(self, context: SinkWriterContext) -> Committer | None:
         if self._transactional is None:
             return None
-        return TransactionCommitter(self._transactional.settings, context.subtask_index)
+        background = self._backgrounds[context.subtask_index] = Background()
+        return TransactionCommitter(self._transactional.settings, context.subtask_index, background)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_backgrounds": {}}
 
 
 class KafkaSinkBuilder:

@@ -11,6 +11,7 @@ from riverrun.connectors.kafka.connection import Connection, KafkaClientError
 from riverrun.connectors.kafka.producer_runs import RunProducer
 from riverrun.connectors.kafka.sink_messages import EpochBuffer, MessageRun, header_bytes
 from riverrun.connectors.kafka.sink_serialization import KafkaRecordSerializationSchema
+from riverrun.connectors.kafka.transaction_background import Background
 
 __all__ = ["EpochWriter", "SendingWriter"]
 
@@ -111,8 +112,10 @@ class EpochWriter(_MessageWriter):
         *,
         check_topics: bool,
         max_epoch_bytes: int,
+        background: Background,
     ) -> None:
         super().__init__(connection, serializer, context, check_topics=check_topics)
+        self._background = background
         self._max_epoch_bytes = max_epoch_bytes
         self._max_message = int(
             connection.properties.get("message.max.bytes", DEFAULT_MESSAGE_BYTES)
@@ -121,7 +124,14 @@ class EpochWriter(_MessageWriter):
         self._number = 0
         self._buffer = EpochBuffer()
 
+    def open(self) -> None:
+        super().open()
+        # Outside of a task nobody says when the next checkpoint is.
+        if self._context.runtime is not None and self._context.checkpointing:
+            self._background.allow()
+
     def write_run(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self._background.raise_failure()
         run = self._messages(values, timestamps)
         size = self._buffer.add(run)
         # Only a run that is larger than one message may be can hold one that is too large.
@@ -129,6 +139,13 @@ class EpochWriter(_MessageWriter):
             self._refuse_large(run)
         if self._buffer.kept_bytes > self._max_epoch_bytes:
             raise self._epoch_too_large()
+
+    def flush(self, *, end_of_input: bool) -> None:
+        """Wait for the commit of the epoch before, which the next checkpoint does not hold any more."""
+        if end_of_input:
+            self._background.forbid()
+        else:
+            self._background.join()
 
     def prepare_commit(self) -> list[Any]:
         epoch = self._buffer.take(self._lineage, self._number + 1)

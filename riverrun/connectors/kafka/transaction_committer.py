@@ -19,6 +19,7 @@ from riverrun.connectors.kafka.connection import Connection, KafkaClientError
 from riverrun.connectors.kafka.marker_committed import Committed
 from riverrun.connectors.kafka.marker_topic import MarkerTopic
 from riverrun.connectors.kafka.producer_runs import NotDelivered, RunProducer
+from riverrun.connectors.kafka.transaction_background import Background
 from riverrun.connectors.kafka.transaction_trouble import Trouble, repeated
 
 __all__ = ["KafkaProducerFenced", "TransactionCommitter", "TransactionSettings"]
@@ -51,9 +52,10 @@ class TransactionSettings:
 class TransactionCommitter(Committer):
     """Commits epochs of one subtask, and after a restart perhaps those of others."""
 
-    def __init__(self, settings: TransactionSettings, subtask: int) -> None:
+    def __init__(self, settings: TransactionSettings, subtask: int, background: Background) -> None:
         """Connect, so that what is wrong with transactions is known before the first record."""
         self._settings = settings
+        self._background = background
         self._subtask = subtask
         self._markers = MarkerTopic(settings.connection, settings.marker_topic)
         self._markers.ensure()
@@ -61,6 +63,9 @@ class TransactionCommitter(Committer):
         self._own.start()
 
     def commit(self, committables: Sequence[Committable]) -> None:
+        self._background.run(lambda: self._commit(committables))
+
+    def _commit(self, committables: Sequence[Committable]) -> None:
         by_subtask: dict[int, list[Committable]] = {}
         for committable in committables:
             by_subtask.setdefault(committable.subtask, []).append(committable)
@@ -81,7 +86,10 @@ class TransactionCommitter(Committer):
                 each.close()
 
     def close(self) -> None:
-        self._own.close()
+        try:
+            self._background.close()
+        finally:
+            self._own.close()
 
 
 class _Transactions:

@@ -11,6 +11,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from riverrun.api.delivery_guarantee import DeliveryGuarantee
+from riverrun.api.runtime_context import DetachedRuntimeContext
 from riverrun.api.serialization import SimpleStringSchema
 from riverrun.api.sink import Committable, Committer, SinkWriter, SinkWriterContext
 from riverrun.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
@@ -60,15 +61,24 @@ def kafka_sink(
     )
 
 
-def context(subtask: int = 0, parallelism: int = 1) -> SinkWriterContext:
-    return SinkWriterContext(subtask, parallelism, "sink", NoClient(), checkpointing=True)
+def context(subtask: int = 0, parallelism: int = 1, *, in_task: bool = False) -> SinkWriterContext:
+    """Where a subtask runs; ``in_task``: with a runtime context, as in a job."""
+    runtime = DetachedRuntimeContext("sink", subtask, parallelism) if in_task else None
+    return SinkWriterContext(
+        subtask, parallelism, "sink", NoClient(), runtime=runtime, checkpointing=True
+    )
 
 
 class Attempt:
     """All subtasks of a sink, from a start to a failure."""
 
     def __init__(
-        self, sink: KafkaSink, parallelism: int = 1, checkpoint: bytes | None = None
+        self,
+        sink: KafkaSink,
+        parallelism: int = 1,
+        checkpoint: bytes | None = None,
+        *,
+        in_task: bool = False,
     ) -> None:
         """Start, with what ``checkpoint`` holds dealt out over the subtasks as restoring does it."""
         restored: list[Committable] = [] if checkpoint is None else pickle.loads(checkpoint)
@@ -78,7 +88,7 @@ class Attempt:
         self._sink = pickle.dumps(sink)
 
         def start(subtask: int) -> tuple[Committer, SinkWriter[Any]]:
-            where = context(subtask, parallelism)
+            where = context(subtask, parallelism, in_task=in_task)
             own: KafkaSink = pickle.loads(self._sink)
             committer = own.create_committer(where)
             assert committer is not None

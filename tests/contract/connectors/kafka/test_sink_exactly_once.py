@@ -282,6 +282,29 @@ def test_a_broker_that_pauses_for_longer_than_the_transaction_may_take_loses_and
     assert in_order(kafka_broker, topic) == {"a": ["a1", "a2"]}
 
 
+def test_in_a_task_a_commit_goes_on_while_records_come_and_is_done_before_the_next_snapshot(
+    kafka_broker: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = Attempt(kafka_sink(kafka_broker, topic).build(), in_task=True)
+    go = threading.Event()
+
+    def waits(_: Producer) -> None:
+        assert go.wait(60)
+
+    before_commit(monkeypatch, waits)
+    attempt.write("a1")
+    attempt.checkpoint(1)
+    attempt.complete(1)
+    attempt.write("a2")
+    assert texts(kafka_broker, topic) == []
+    go.set()
+    attempt.checkpoint(2)
+    assert texts(kafka_broker, topic) == ["a1"]
+    attempt.complete(2)
+    attempt.close()
+    assert in_order(kafka_broker, topic) == {"a": ["a1", "a2"]}
+
+
 def test_an_epoch_larger_than_the_producers_queue_is_written_in_one_transaction(
     kafka_broker: KafkaBroker, topic: str
 ) -> None:

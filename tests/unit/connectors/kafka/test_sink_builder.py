@@ -16,6 +16,7 @@ from riverrun.connectors.kafka.connection import Connection, KafkaClientError, i
 from riverrun.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
 from riverrun.connectors.kafka.sink_serialization import KafkaRecordSerializationSchema
 from riverrun.connectors.kafka.sink_writers import EpochWriter
+from riverrun.connectors.kafka.transaction_background import Background
 from riverrun.core.errors import ConfigError, ProgramError
 from riverrun.core.time import Duration
 
@@ -145,7 +146,14 @@ def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.M
 def writer(*, checkpointing: bool = True, most: int = 1 << 20, message: int = 1000) -> EpochWriter:
     context = SinkWriterContext(0, 1, "sink", NoClient(), checkpointing=checkpointing)
     connection = Connection("KafkaSink", {"bootstrap.servers": "b:1", "message.max.bytes": message})
-    return EpochWriter(connection, SCHEMA, context, check_topics=True, max_epoch_bytes=most)
+    return EpochWriter(
+        connection,
+        SCHEMA,
+        context,
+        check_topics=True,
+        max_epoch_bytes=most,
+        background=Background(),
+    )
 
 
 def test_epochs_are_numbered_and_empty_ones_left_out() -> None:
