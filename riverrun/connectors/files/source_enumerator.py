@@ -17,6 +17,8 @@ from riverrun.connectors.base.split_queue import SplitQueue
 from riverrun.connectors.files.paths import FileInfo, FileStore
 from riverrun.connectors.files.source_formats import FileFormat
 from riverrun.connectors.files.source_splits import FileSplit, ranges
+from riverrun.core.errors import ProgramError
+from riverrun.storage.storage import FileMissing
 
 __all__ = ["FilesKnown", "FilesPlan"]
 
@@ -104,7 +106,7 @@ class FileEnumerator(SplitQueue[FileSplit]):
     def _take(self, files: list[FileInfo] | None, error: Exception | None) -> None:
         if error is not None:
             if not self._has_looked:
-                raise error
+                raise _first_trouble(error)
             # The store may be back when it is asked the next time.
             log.warning("cannot look for new files, trying again reason=%s", error)
             return
@@ -119,6 +121,11 @@ class FileEnumerator(SplitQueue[FileSplit]):
             self._seen.update(file.location for file in new)
             self._is_packed = False
             self.add(splits)
+
+
+def _first_trouble(error: Exception) -> Exception:
+    """Why a job does not begin; to start again does not help against a path that is not there."""
+    return ProgramError(f"file source: {error}") if isinstance(error, FileMissing) else error
 
 
 def packed_paths(paths: Iterable[str]) -> bytes:

@@ -25,9 +25,10 @@ from riverrun.connectors.files.source_builder import FileEnumeratorProvider, Fil
 from riverrun.connectors.files.source_line_buffer import LineBuffer
 from riverrun.connectors.files.source_lines import StreamFormat
 from riverrun.connectors.files.source_splits import FileSplit
+from riverrun.core.errors import ProgramError
 from riverrun.serde.row import Row
 from riverrun.serde.types import Types
-from riverrun.storage.storage import FileMissing, StorageError
+from riverrun.storage.storage import StorageError
 from riverrun.testing.conformance.source_run import SourceRun
 from riverrun.testing.conformance.sources import check_source
 
@@ -179,7 +180,7 @@ def test_a_file_that_became_shorter_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_path_is_found_before_anything_is_read(tmp_path: Path) -> None:
-    with pytest.raises(FileMissing, match="there is no such file or folder"):
+    with pytest.raises(ProgramError, match=r"file source: .*there is no such file or folder"):
         read_all(lines_of(tmp_path / "none"))
 
 
