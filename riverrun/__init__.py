@@ -154,6 +154,23 @@ if TYPE_CHECKING:
     from riverrun.connectors.collection import CollectionSource
     from riverrun.connectors.datagen import DataGeneratorSource, GeneratorFunction
     from riverrun.connectors.discard import BlackHoleSink, DiscardingSink
+    from riverrun.connectors.files.bucket_assigners import BucketAssigner
+    from riverrun.connectors.files.compaction_strategy import FileCompactor, FileCompactStrategy
+    from riverrun.connectors.files.output_columns import (
+        AvroParquetWriters,
+        OrcBulkWriters,
+        ParquetBulkWriters,
+    )
+    from riverrun.connectors.files.output_config import OutputFileConfig
+    from riverrun.connectors.files.output_formats import BulkWriter
+    from riverrun.connectors.files.output_records import AvroBulkWriters, CsvBulkWriters
+    from riverrun.connectors.files.rolling_policies import (
+        DefaultRollingPolicy,
+        OnCheckpointRollingPolicy,
+        RollingPolicy,
+    )
+    from riverrun.connectors.files.sink_builder import FileSink
+    from riverrun.connectors.files.sink_streaming import StreamingFileSink
     from riverrun.connectors.files.source_avro import AvroFileFormat, AvroInputFormat
     from riverrun.connectors.files.source_builder import (
         FileEnumeratorProvider,
@@ -341,10 +358,12 @@ __all__ = [
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "AvroBulkWriters",
     "AvroDeserializationSchema",
     "AvroFileFormat",
     "AvroInputFormat",
     "AvroParquetReaders",
+    "AvroParquetWriters",
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
     "AvroSchema",
@@ -361,7 +380,9 @@ __all__ = [
     "BroadcastState",
     "BroadcastStateBootstrapFunction",
     "BroadcastStream",
+    "BucketAssigner",
     "BulkFormat",
+    "BulkWriter",
     "ByteArraySchema",
     "CallbackSink",
     "CheckpointConfig",
@@ -396,6 +417,7 @@ __all__ = [
     "CountTumblingWindowAssigner",
     "CountWindow",
     "Counter",
+    "CsvBulkWriters",
     "CsvReaderFormat",
     "CsvRowDeserializationSchema",
     "CsvRowSerializationSchema",
@@ -407,6 +429,7 @@ __all__ = [
     "DataStreamSink",
     "DataStreamUtils",
     "DeadLetter",
+    "DefaultRollingPolicy",
     "DeliveryGuarantee",
     "DeltaEvictor",
     "DeltaFunction",
@@ -428,8 +451,11 @@ __all__ = [
     "ExponentialBackoffDelayRetryStrategyBuilder",
     "ExternalError",
     "ExternalizedCheckpointRetention",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileEnumeratorProvider",
     "FileFormat",
+    "FileSink",
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
@@ -515,10 +541,14 @@ __all__ = [
     "NoRetryStrategy",
     "NotPicklable",
     "NumberSequenceSource",
+    "OnCheckpointRollingPolicy",
     "OperatorStateStore",
     "OperatorTransformation",
+    "OrcBulkWriters",
     "OrcColumnarRowInputFormat",
+    "OutputFileConfig",
     "OutputTag",
+    "ParquetBulkWriters",
     "ParquetColumnarRowInputFormat",
     "Partitioner",
     "Polled",
@@ -554,6 +584,7 @@ __all__ = [
     "RescaleRefused",
     "RetryPredicate",
     "RiverrunError",
+    "RollingPolicy",
     "Row",
     "RowGeneratorSource",
     "RowKind",
@@ -589,6 +620,7 @@ __all__ = [
     "StateTtlConfig",
     "StreamExecutionEnvironment",
     "StreamFormat",
+    "StreamingFileSink",
     "TaggedUnion",
     "Time",
     "TimeDomain",

@@ -75,6 +75,19 @@ HOMES: Final[Mapping[str, str]] = {
         "riverrun.connectors.redis.stream_source": "RedisStreamEntry RedisStreamSource",
         "riverrun.connectors.redis.lookup": "RedisLookupFunction",
         "riverrun.connectors.view": "UpsertView ViewChanges",
+        "riverrun.connectors.files.bucket_assigners": "BucketAssigner",
+        "riverrun.connectors.files.compaction_strategy": "FileCompactStrategy FileCompactor",
+        "riverrun.connectors.files.output_columns": """
+            AvroParquetWriters OrcBulkWriters ParquetBulkWriters
+        """,
+        "riverrun.connectors.files.output_config": "OutputFileConfig",
+        "riverrun.connectors.files.output_formats": "BulkWriter",
+        "riverrun.connectors.files.output_records": "AvroBulkWriters CsvBulkWriters",
+        "riverrun.connectors.files.rolling_policies": """
+            DefaultRollingPolicy OnCheckpointRollingPolicy RollingPolicy
+        """,
+        "riverrun.connectors.files.sink_builder": "FileSink",
+        "riverrun.connectors.files.sink_streaming": "StreamingFileSink",
         "riverrun.connectors.files.source_avro": "AvroFileFormat AvroInputFormat",
         "riverrun.connectors.files.source_builder": """
             FileEnumeratorProvider FileSource FileSourceBuilder FileSplitAssignerProvider

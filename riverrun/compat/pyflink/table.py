@@ -124,6 +124,16 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         "Source": "riverrun.api.source:Source",
     },
     "pyflink.datastream.connectors.file_system": {
+        "BucketAssigner": "riverrun.connectors.files.bucket_assigners:BucketAssigner",
+        **{
+            name: f"riverrun.connectors.files.rolling_policies:{name}"
+            for name in ("DefaultRollingPolicy", "OnCheckpointRollingPolicy", "RollingPolicy")
+        },
+        "FileCompactStrategy": "riverrun.connectors.files.compaction_strategy:FileCompactStrategy",
+        "FileCompactor": "riverrun.connectors.files.compaction_strategy:FileCompactor",
+        "FileSink": "riverrun.connectors.files.sink_builder:FileSink",
+        "OutputFileConfig": "riverrun.connectors.files.output_config:OutputFileConfig",
+        "StreamingFileSink": "riverrun.connectors.files.sink_streaming:StreamingFileSink",
         "BulkFormat": "riverrun.connectors.files.source_formats:BulkFormat",
         "FileEnumeratorProvider": "riverrun.connectors.files.source_builder:FileEnumeratorProvider",
         "FileSource": "riverrun.connectors.files.source_builder:FileSource",
@@ -188,6 +198,7 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
             name: f"riverrun.connectors.formats.avro_rows:{name}"
             for name in ("AvroRowDeserializationSchema", "AvroRowSerializationSchema")
         },
+        "AvroBulkWriters": "riverrun.connectors.files.output_records:AvroBulkWriters",
         "AvroInputFormat": "riverrun.connectors.files.source_avro:AvroInputFormat",
         "AvroSchema": "riverrun.connectors.formats.avro_schema:AvroSchema",
         "GenericRecordAvroTypeInfo": (
@@ -195,6 +206,7 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
         ),
     },
     "pyflink.datastream.formats.csv": {
+        "CsvBulkWriters": "riverrun.connectors.files.output_records:CsvBulkWriters",
         "CsvReaderFormat": "riverrun.connectors.files.source_csv:CsvReaderFormat",
         "CsvRowDeserializationSchema": (
             "riverrun.connectors.formats.csv_rows:CsvRowDeserializationSchema"
@@ -211,7 +223,14 @@ TABLE: Final[Mapping[str, Mapping[str, str]]] = {
             "riverrun.connectors.formats.json_rows:JsonRowSerializationSchema"
         ),
     },
+    "pyflink.datastream.formats.orc": {
+        "OrcBulkWriters": "riverrun.connectors.files.output_columns:OrcBulkWriters",
+    },
     "pyflink.datastream.formats.parquet": {
+        **{
+            name: f"riverrun.connectors.files.output_columns:{name}"
+            for name in ("AvroParquetWriters", "ParquetBulkWriters")
+        },
         "AvroParquetReaders": "riverrun.connectors.files.source_columns:AvroParquetReaders",
         "ParquetColumnarRowInputFormat": (
             "riverrun.connectors.files.source_columns:ParquetColumnarRowInputFormat"

@@ -174,11 +174,13 @@ class S3Output(OutputFiles):
         try:
             self._requests.send("POST", pending.target, query, body, operation="committing")
         except S3Refused as refusal:
+            # Nobody else has this name: a file of this size there is the one.
+            found = self._store.info(pending.target)
+            if found is not None and found.size == pending.size:
+                return
             if refusal.code not in _GONE:
                 raise
-            found = self._store.info(pending.target)
-            if found is None or found.size != pending.size:
-                raise lost(pending.target, f"upload {pending.upload_id}") from refusal
+            raise lost(pending.target, f"upload {pending.upload_id}") from refusal
 
     def discard(self, discarded: Discarded) -> None:
         for location in discarded.files:
