@@ -11,6 +11,9 @@ from riverrun.core.errors import ProgramError
 class MissingExtra(ProgramError, ImportError):  # noqa: N818
     """A connector is used whose package is not installed."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
 
 def require(module: str, *, extra: str, user: str) -> ModuleType:
     """The module, imported now.

@@ -12,6 +12,9 @@ _SHOWN: Final = 80
 class FormatError(RiverrunError, ValueError):
     """Bytes that are no record of the declared type, or a record that has no bytes."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
 
 def shown(data: object) -> str:
     """The beginning of what was found, for a message.
