@@ -86,9 +86,4 @@ def test_a_call_that_pyflink_would_refuse_is_refused() -> None:
 
 
 def test_what_was_set_can_be_asked_for() -> None:
-    from pyflink.datastream.connectors.file_system import (  # noqa: PLC0415
-        OutputFileConfig,
-    )
-
-    config = OutputFileConfig.builder().with_part_prefix("pre").with_part_suffix(".ext").build()
-    assert config.setting("prefix") == "pre"
+    assert pulsar_source().setting("topics") == "payments"
