@@ -94,7 +94,8 @@ class RollingParquet:
         """Let go of files that are not complete; nobody will ever know them."""
         parts, self._parts = self._parts, {}
         for part in parts.values():
-            if part.out is not None:
+            if part.writer is not None:
+                part.writer.is_open = False  # or it would write on when it is collected
                 part.out.close()
 
     def _write(self, partition: tuple[Any, ...], part: _Part) -> None:
@@ -125,10 +126,11 @@ class RollingParquet:
 
     def _close(self, partition: tuple[Any, ...], part: _Part) -> None:
         self._parts.pop(partition, None)
-        if part.writer is None:
+        writer, part.writer = part.writer, None
+        if writer is None:
             return
-        part.writer.close()
+        writer.close()
         size = part.out.tell()
         part.out.close()
-        metadata = part.writer.writer.metadata
+        metadata = writer.writer.metadata
         self._closed.append(self._files.facts(part.path, partition, size, metadata))

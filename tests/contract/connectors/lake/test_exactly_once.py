@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from deltalake.exceptions import TableNotFoundError
+from pyiceberg.exceptions import NoSuchTableError
 
 from riverrun.serde.row import Row
-from tests.contract.connectors.lake.conftest import Lake
+from riverrun.testing.conformance.sinks import SinkTarget, check_sink
+from tests.contract.connectors.lake.conftest import Lake, delta_lake, iceberg_lake
 from tests.contract.connectors.lake.stepwise import StepwiseJob, context
 
 RECORDS = [Row(id=number, shop=f"shop {number % 3}") for number in range(30)]
@@ -135,3 +141,23 @@ def _prepared(lake: Lake, sink: Any, records: list[Any]) -> list[Any]:
     prepared: list[Any] = writer.prepare_commit()
     writer.close()
     return prepared
+
+
+def test_the_sinks_conform(tmp_path: Path) -> None:
+    lakes = [delta_lake(str(tmp_path), {}, {}), iceberg_lake(tmp_path)]
+    for kind in lakes:
+
+        @contextmanager
+        def target(lake: Lake = kind) -> Iterator[SinkTarget]:
+            table = lake.table()
+
+            def rows() -> list[Any]:
+                try:
+                    found = lake.rows(table).to_pylist()
+                except (TableNotFoundError, NoSuchTableError):
+                    return []
+                return [Row(**row) for row in found]
+
+            yield SinkTarget(lake.sink(table), rows)
+
+        check_sink(target, RECORDS[:16], parallelisms=[(2, 1)])
