@@ -93,6 +93,10 @@ class RunProducer:
             self.raise_failure()
         self.raise_failure()
 
+    def settle(self, seconds: float) -> None:
+        """Wait for what is on its way, but not for long, and whether it arrives or not."""
+        self._producer.flush(seconds)
+
     def raise_failure(self) -> None:
         """Raise the first failure of a delivery, again and again."""
         if self._reports.failure is not None:

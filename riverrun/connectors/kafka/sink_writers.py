@@ -18,6 +18,7 @@ __all__ = ["EpochWriter", "SendingWriter"]
 _OVERHEAD: Final = 512
 """Bytes that a message takes up at most beside its key, value and headers."""
 DEFAULT_MESSAGE_BYTES: Final = 1_000_000
+_LAST_SECONDS: Final = 5.0
 
 
 class _MessageWriter(SinkWriter[Any]):
@@ -94,6 +95,9 @@ class SendingWriter(_MessageWriter):
 
     def close(self) -> None:
         if self._producer is not None:
+            if not self._waits:
+                # No checkpoint has waited for what is still on its way, and nothing may be wrong with it.
+                self._producer.settle(_LAST_SECONDS)
             self._producer.drop()
             self._producer = None
 
