@@ -54,6 +54,8 @@ class Dialect(ABC):
     begin: ClassVar[str]
     lock_row: ClassVar[str]
     """What makes a SELECT keep the rows that it finds from others until the end of the transaction."""
+    readers_hold_writers_up: ClassVar[bool] = False
+    """Whether nobody can write while a query is read, so that it must be read in short ones."""
     time_type: ClassVar[str]
     """The type of a point in time in the marker table."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any, Final
 
@@ -140,22 +140,43 @@ class OpenPart(OpenSplit[Any]):
         try:
             connection = dialect.connect(reads=True)
             opened.callback(_close, connection)
-            connection.execute("BEGIN")
-            cursor = dialect.stream(connection, *statement_of(part, dialect))
-            opened.callback(_close, cursor)
-            self._skip(cursor, 0 if part.key else part.given)
-            while not self._closed.is_set():
-                rows = cursor.fetchmany(self._reading.fetch_size)
-                if not rows:
-                    break
-                names = tuple(column[0] for column in cursor.description)[len(part.key) :]
+            if dialect.readers_hold_writers_up and part.key:
+                batches = self._pages(connection, part)
+            else:
+                connection.execute("BEGIN")
+                cursor = dialect.stream(connection, *statement_of(part, dialect))
+                opened.callback(_close, cursor)
+                self._skip(cursor, 0 if part.key else part.given)
+                batches = self._batches(cursor)
+            for names, rows in batches:
                 part = part.advanced(rows)
-                self._hand_over((names, list(rows)))
+                self._hand_over((names[len(part.key) :], rows))
         except Exception as e:
             raise _Broken(part, e) from e
         finally:
             opened.close()
         return part
+
+    def _batches(self, cursor: Any) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+        """All rows of one query, with the names of their columns."""
+        while not self._closed.is_set():
+            rows = cursor.fetchmany(self._reading.fetch_size)
+            if not rows:
+                return
+            yield tuple(column[0] for column in cursor.description), list(rows)
+
+    def _pages(self, connection: Any, part: Part) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+        """All rows of a part by many short queries, each after the last key of the one before."""
+        dialect, size = self._reading.dialect, self._reading.fetch_size
+        while not self._closed.is_set():
+            sql, parameters = statement_of(part, dialect)
+            cursor = dialect.execute(connection, f"{sql} LIMIT {size}", parameters)
+            rows = cursor.fetchall()
+            if rows:
+                part = part.advanced(rows)
+                yield tuple(column[0] for column in cursor.description), rows
+            if len(rows) < size:
+                return
 
     def _skip(self, cursor: Any, number: int) -> None:
         while number > 0 and not self._closed.is_set():

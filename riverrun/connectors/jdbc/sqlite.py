@@ -46,6 +46,7 @@ class SqliteDialect(Dialect):
     # The write lock is taken at once: a transaction that reads first and writes later could not wait for it.
     begin: ClassVar[str] = "BEGIN IMMEDIATE"
     lock_row: ClassVar[str] = ""
+    readers_hold_writers_up: ClassVar[bool] = True
     time_type: ClassVar[str] = "TEXT"
 
     @property
