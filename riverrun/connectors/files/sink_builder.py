@@ -102,7 +102,7 @@ class FileSink(Sink[Any]):
     def _surroundings(self, context: SinkWriterContext) -> tuple[Lineage, dict[str, str]]:
         job = context.runtime_context().get_job_id()
         lineage = Lineage.of(job, context.operator_id, context.subtask_index, context.parallelism)
-        return lineage, {**context.config, **self._plan.store_config}
+        return lineage, {**context.config, **self._plan.storage_options}
 
     class BaseBuilder:
         """What row and bulk formats have in common; every method returns the builder."""
@@ -173,9 +173,9 @@ class FileSink(Sink[Any]):
                 )
             return self._with(success_file=name, success_in_buckets=in_buckets)
 
-        def with_store_config(self, config: Mapping[str, str]) -> Self:
+        def with_storage_options(self, options: Mapping[str, str]) -> Self:
             """How to reach the store (``s3.endpoint`` ...), where that differs from the job's configuration."""
-            return self._with(store_config=dict(config))
+            return self._with(storage_options=dict(options))
 
         def build(self) -> FileSink:
             """The sink."""
@@ -235,5 +235,5 @@ def _plan(base_path: Any, part_format: Any, policy: RollingPolicy) -> SinkPlan:
         compaction=None,
         success_file=None,
         success_in_buckets=False,
-        store_config={},
+        storage_options={},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any, NoReturn
 
 from riverrun.api.serialization import BulkWriterFactory, Encoder, SerializationSchema
 from riverrun.api.source_sink_functions import SinkFunction
@@ -13,6 +14,10 @@ __all__ = ["StreamingFileSink"]
 
 class StreamingFileSink(FileSink, SinkFunction):
     """The same as ``FileSink``, as PyFlink's ``add_sink`` takes it; use ``FileSink`` in new programs."""
+
+    def invoke(self, value: Any, context: Any) -> NoReturn:
+        """Refuse: records are written in runs, by the writers of the sink."""
+        raise NotImplementedError("a streaming file sink is run as a whole: use add_sink")
 
     @staticmethod
     def for_row_format(

@@ -52,7 +52,7 @@ class SinkPlan:
     success_file: str | None
     """The name of the marker of complete output; None: there is none."""
     success_in_buckets: bool
-    store_config: Mapping[str, str] = field(repr=False)
+    storage_options: Mapping[str, str] = field(repr=False)
     """How to reach the store, beside what the job's configuration says."""
 
 

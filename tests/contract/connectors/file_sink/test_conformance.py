@@ -34,7 +34,7 @@ def target_of(place: Place, vary: Callable[[Builder], Builder], buckets: int = 2
         builder = (
             FileSink.for_row_format(folder, Encoder.simple_string_encoder())
             .with_bucket_assigner(lambda record: f"b={int(record[-1]) % buckets}")
-            .with_store_config(place.config)
+            .with_storage_options(place.config)
         )
 
         def read_back() -> list[str]:

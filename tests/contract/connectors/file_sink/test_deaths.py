@@ -40,7 +40,7 @@ def sink_to(place: Place, folder: str, vary: Vary) -> FileSink:
     builder = (
         FileSink.for_row_format(folder, Encoder.simple_string_encoder())
         .with_bucket_assigner(bucket)
-        .with_store_config(place.config)
+        .with_storage_options(place.config)
         .with_success_file()
     )
     sink: FileSink = vary(builder).build()

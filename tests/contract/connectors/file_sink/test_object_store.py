@@ -60,7 +60,7 @@ def sink_to(base: str, config: Any) -> FileSink:
     return (
         FileSink.for_row_format(base, Encoder.simple_string_encoder())
         .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
-        .with_store_config(config)
+        .with_storage_options(config)
         .build()
     )
 
