@@ -65,8 +65,10 @@ if TYPE_CHECKING:
     )
     from riverrun.api.output_tag import OutputTag
     from riverrun.api.serialization import (
+        BulkWriterFactory,
         ByteArraySchema,
         DeserializationSchema,
+        Encoder,
         SerializationSchema,
         SimpleStringSchema,
     )
@@ -383,6 +385,7 @@ __all__ = [
     "BucketAssigner",
     "BulkFormat",
     "BulkWriter",
+    "BulkWriterFactory",
     "ByteArraySchema",
     "CallbackSink",
     "CheckpointConfig",
@@ -442,6 +445,7 @@ __all__ = [
     "DynamicEventTimeSessionWindows",
     "DynamicProcessingTimeSessionWindows",
     "EmbeddedRocksDBStateBackend",
+    "Encoder",
     "EndOfStreamTrigger",
     "EventTimeSessionWindows",
     "EventTimeTrigger",

@@ -121,7 +121,8 @@ HOMES: Final[Mapping[str, str]] = {
             ProtobufDeserializationSchema ProtobufSerializationSchema
         """,
         "riverrun.api.serialization": """
-            ByteArraySchema DeserializationSchema SerializationSchema SimpleStringSchema
+            BulkWriterFactory ByteArraySchema DeserializationSchema Encoder SerializationSchema
+            SimpleStringSchema
         """,
         "riverrun.connectors.formats.raw": "RawFormatSchema",
         "riverrun.connectors.formats.times": "TimestampFormat",
