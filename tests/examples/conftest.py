@@ -1,5 +1,6 @@
 """Servers that some examples need."""
 
 from tests.servers.kafka import kafka_broker
+from tests.servers.postgres import database, postgres
 
-__all__ = ["kafka_broker"]
+__all__ = ["database", "kafka_broker", "postgres"]

@@ -17,6 +17,7 @@ from riverrun.cli.main import app
 from riverrun.compat.pyflink import uninstall
 from riverrun.spark.java import ensure_java_home
 from tests.servers.kafka import KafkaBroker
+from tests.servers.postgres import OWNER, PASSWORD, Database
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOST_LINES = 60
@@ -128,6 +129,7 @@ PLAIN = {
 WITH_PYFLINK = {"pyflink_word_count.py": PYFLINK_WORDS}
 WITH_OWN_SESSION = {"own_spark_session.py": OWN_SESSION}
 WITH_KAFKA = {"kafka_count.py"}
+WITH_POSTGRES = {"postgres_orders.py"}
 
 
 @pytest.fixture(params=["in-process", pytest.param("local[2]", marks=pytest.mark.spark)])
@@ -200,8 +202,29 @@ def test_an_example_counts_from_topic_to_topic(
     assert sorted(found) == ["ada: 1", "ada: 2", "ada: 3", "bob: 1", "bob: 2", "cyd: 1"]
 
 
+@pytest.mark.parametrize("name", WITH_POSTGRES)
+def test_an_example_sums_from_table_to_table(
+    name: str, master: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.execute("CREATE TABLE customers (id INT PRIMARY KEY, name TEXT)")
+    database.execute("INSERT INTO customers VALUES (1, 'ada'), (2, 'bob')")
+    database.execute("CREATE TABLE orders (id INT PRIMARY KEY, customer INT, amount NUMERIC)")
+    database.execute("INSERT INTO orders SELECT n, n % 3, n / 4.0 FROM generate_series(1, 300) n")
+    database.execute("CREATE TABLE spent (name TEXT PRIMARY KEY, orders INT, total NUMERIC)")
+    monkeypatch.setattr(sys, "argv", [name, database.url, OWNER, PASSWORD])
+
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+
+    wanted = (
+        "SELECT c.name, count(*), sum(amount) FROM orders o JOIN customers c ON c.id = customer"
+    )
+    assert sorted(database.execute("SELECT * FROM spent")) == sorted(
+        database.execute(f"{wanted} GROUP BY c.name")
+    )
+
+
 def test_every_example_is_run_by_a_test_and_fits_on_a_page() -> None:
     lengths = {path.name: len(path.read_text().splitlines()) for path in EXAMPLES.glob("*.py")}
 
-    assert set(lengths) == {*PLAIN, *WITH_PYFLINK, *WITH_OWN_SESSION, *WITH_KAFKA}
+    assert set(lengths) == {*PLAIN, *WITH_PYFLINK, *WITH_OWN_SESSION, *WITH_KAFKA, *WITH_POSTGRES}
     assert {name: n for name, n in lengths.items() if n >= MOST_LINES} == {}
