@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from riverrun.api.sink import Committable
 from riverrun.connectors.kafka import transaction_committer, transaction_trouble
 from riverrun.connectors.kafka.transaction_committer import KafkaProducerFenced
+from riverrun.testing.waiting import wait_until
 from tests.contract.connectors.kafka.sink_steps import (
     Attempt,
     committer_of,
@@ -219,11 +220,14 @@ def test_a_transaction_that_timed_out_is_written_again(
 
     def until_the_broker_has_ended_it(producer: Producer) -> None:
         assert producer.flush(30) == 0
-        for _ in range(100_000):
-            stable = ends(kafka_broker, topic, IsolationLevel.READ_COMMITTED)
-            if stable == ends(kafka_broker, topic, IsolationLevel.READ_UNCOMMITTED):
-                return
-        raise AssertionError("the broker has not ended the transaction")
+        admin = kafka_broker.admin()
+        wait_until(
+            lambda: (
+                ends(admin, topic, IsolationLevel.READ_COMMITTED)
+                == ends(admin, topic, IsolationLevel.READ_UNCOMMITTED)
+            ),
+            what="the end of the transaction, by the broker",
+        )
 
     before_commit(monkeypatch, until_the_broker_has_ended_it)
     sink = kafka_sink(kafka_broker, topic, transaction_timeout_ms=1000).build()
@@ -232,9 +236,8 @@ def test_a_transaction_that_timed_out_is_written_again(
     assert len(texts(kafka_broker, topic, read_committed=False)) == 4, "it did not time out"
 
 
-def ends(broker: KafkaBroker, topic: str, isolation: IsolationLevel) -> dict[int, int]:
+def ends(admin: AdminClient, topic: str, isolation: IsolationLevel) -> dict[int, int]:
     """Up to where each partition can be read."""
-    admin = broker.admin()
     asked = admin.list_offsets(
         {TopicPartition(topic, number): OffsetSpec.latest() for number in range(3)},
         isolation_level=isolation,
@@ -266,6 +269,7 @@ def test_a_broker_killed_during_the_commit_loses_and_repeats_nothing(
     }
 
 
+@pytest.mark.slow
 def test_a_broker_that_pauses_for_longer_than_the_transaction_may_take_loses_and_repeats_nothing(
     kafka_broker: KafkaBroker, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,7 +322,7 @@ def test_an_epoch_larger_than_the_producers_queue_is_written_in_one_transaction(
     assert in_order(kafka_broker, topic) == {"a": [f"a{number}" for number in range(3000)]}
 
 
-@pytest.mark.parametrize("parallelism", [1, 2, 5])
+@pytest.mark.parametrize("parallelism", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
 def test_rescaling_commits_each_epoch_once_whoever_commits_it(
     kafka_broker: KafkaBroker, topic: str, parallelism: int
 ) -> None:

@@ -134,6 +134,7 @@ def test_more_messages_than_the_queue_takes_are_sent_in_order(
     assert in_order(kafka_broker, topic) == {"a": [f"a{number}" for number in range(2000)]}
 
 
+@pytest.mark.slow
 def test_a_broker_killed_under_load_gets_everything(kafka_broker: KafkaBroker, topic: str) -> None:
     writer = opened(kafka_sink(kafka_broker, topic, AT_LEAST_ONCE))
     for turn in range(3):
