@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
+import numpy as np
+
 from riverrun.connectors.files.bucket_times import time_pattern, time_zone
 from riverrun.connectors.files.paths import is_hidden
 from riverrun.serde.columns import ColumnRun
@@ -226,14 +228,23 @@ def grouped(values: Sequence[Any], buckets: list[str]) -> Iterable[tuple[str, An
     if all(bucket == first for bucket in buckets):
         return [(first, values)] if buckets else []
     if isinstance(values, ColumnRun):
-        places: dict[str, list[int]] = {}
-        for place, bucket in enumerate(buckets):
-            places.setdefault(bucket, []).append(place)
-        return [(bucket, values.take(at)) for bucket, at in places.items()]  # type: ignore[arg-type]  # Arrow takes lists too
+        return _cut(values, buckets)
     parts: dict[str, list[Any]] = {}
     for bucket, value in zip(buckets, values, strict=True):
         parts.setdefault(bucket, []).append(value)
     return parts.items()
+
+
+def _cut(run: ColumnRun, buckets: list[str]) -> Iterable[tuple[str, Any]]:
+    """Columns ordered by bucket, once, and a view of them for each."""
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(bucket, len(known)) for bucket in buckets], np.int64)
+    ordered = run.take(np.argsort(codes, kind="stable"))
+    ends = np.cumsum(np.bincount(codes, minlength=len(known))).tolist()
+    return [
+        (bucket, ordered[start:end])
+        for bucket, start, end in zip(known, [0, *ends], ends, strict=False)
+    ]
 
 
 def _field(element: Any, field: str) -> Any:
