@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable
 
 from riverrun.api.client_side import ClientSide, PreparedByClient
+from riverrun.core.errors import RiverrunError
 from riverrun.core.lifecycle import JobStatus
 from riverrun.graph.executor import RunningJob
 from riverrun.graph.specs import SinkSpec, SinkWriterSpec, SourceSpec
 from riverrun.graph.transformations import Transformation
+
+log = logging.getLogger(__name__)
 
 
 class Prepared:
@@ -49,9 +53,14 @@ class Prepared:
         return job
 
     def _watch(self, job: RunningJob) -> None:
-        self._release(finished=job.wait() is JobStatus.FINISHED)
+        status = job.wait()
+        if status.is_globally_terminal_state():  # another JobManager goes on with a suspended job
+            self._release(finished=status is JobStatus.FINISHED)
 
     def _release(self, *, finished: bool) -> None:
         ready, self._ready = self._ready, []
         for end in ready:
-            end.release(finished=finished)
+            try:
+                end.release(finished=finished)
+            except RiverrunError as error:
+                log.warning("something of a job that is over is left behind what=%s", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from riverrun.api.client_side import ClientSide
 from riverrun.connectors.spark.sinks import DataFrameSink, ForeachBatchSink
 from riverrun.connectors.spark.source import DataFrameSource
 from riverrun.core.errors import ConfigError, ExternalError, JobFailed, ProgramError
+from riverrun.core.lifecycle import JobStatus
 from riverrun.datastream.environment import StreamExecutionEnvironment
+from riverrun.datastream.prepared import Prepared
 from riverrun.serde.types import Types
 from riverrun.testing.waiting import wait_until
 from tests.unit.connectors.spark.conftest import ArrowFrames
@@ -188,3 +191,28 @@ def test_records_of_unknown_type_are_no_frame(frames: ArrowFrames) -> None:
     with pytest.raises(TypeError, match="for_each_batch: got 5; expected a callable"):
         stream.for_each_batch(5)  # type: ignore[arg-type]
     stream._program.close()
+
+
+class _Job:
+    def __init__(self, status: JobStatus) -> None:
+        self.status = status
+
+    def wait(self) -> JobStatus:
+        return self.status
+
+
+@pytest.mark.parametrize(
+    ("status", "stays"),
+    [(JobStatus.FINISHED, False), (JobStatus.FAILED, False), (JobStatus.SUSPENDED, True)],
+    ids=str,
+)
+def test_files_stay_while_another_job_manager_goes_on_with_the_job(
+    frames: ArrowFrames, status: JobStatus, stays: bool
+) -> None:
+    program = env().from_spark(NUMBERS)._program
+    prepared = Prepared(program._transformations, IN_PROCESS)
+    (folder,) = frames.at_exit
+    prepared._watch(_Job(status))  # type: ignore[arg-type]
+    assert folder.exists() is stays
+    shutil.rmtree(folder, ignore_errors=True)
+    program.close()
