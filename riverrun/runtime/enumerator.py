@@ -119,6 +119,16 @@ class EnumeratorHost:
         """Whether every reader knows that nothing follows."""
         return len(self._told) == self._parallelism
 
+    @property
+    def may_end(self) -> bool:
+        """Whether the task may end with its reader.
+
+        Not while a checkpoint is under way whose part was fixed before every reader was told: the task
+        would count as finished in it, and nobody would go on from that part.
+        """
+        parts = self._prepared.values()
+        return self.is_done and all(len(part.told) == part.parallelism for part in parts)
+
     def start(self) -> None:
         """Let the enumerator begin."""
         self._enumerator.start()

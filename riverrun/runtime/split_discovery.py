@@ -49,6 +49,8 @@ class SplitDiscovery:
         self._outgoing: list[ToEnumerator | ToReader | EnumeratorPrepared] = []
         self._saved: SavedEnumerator | None = None
         self.host: EnumeratorHost | None = None
+        self._may_have_ended = False
+        """Whether a checkpoint held the task back, and does so no longer."""
         self.is_told = False
         """Whether the reader knows that nothing follows the splits that it has."""
 
@@ -103,7 +105,7 @@ class SplitDiscovery:
 
     def may_end(self) -> bool:
         """Whether the task may end with its reader."""
-        return self.host is None or self.host.is_done
+        return self.host is None or self.host.may_end
 
     def from_enumerator(self, payload: bytes, reader: SourceReader[Any]) -> None:
         """The enumerator said something to this subtask's reader."""
@@ -135,6 +137,7 @@ class SplitDiscovery:
         """The task takes part in ``checkpoint`` now."""
         if self.host is not None:
             self.host.cut(checkpoint)
+            self._may_have_ended = True
 
     def checkpoint_completed(self, checkpoint: int) -> None:
         """``checkpoint`` can be relied on."""
@@ -145,6 +148,7 @@ class SplitDiscovery:
         """``checkpoint`` will never exist."""
         if self.host is not None:
             self.host.checkpoint_aborted(checkpoint)
+            self._may_have_ended = True
 
     def check_end(self) -> None:
         """The reader says that its input is over."""
@@ -156,10 +160,13 @@ class SplitDiscovery:
 
     def due_at(self) -> float:
         """When ``run_due`` has something to do, in monotonic milliseconds."""
-        return math.inf if self.host is None else self.host.due_at()
+        if self.host is None:
+            return math.inf
+        return -math.inf if self._may_have_ended else self.host.due_at()
 
     def run_due(self, now: float) -> None:
         """Let the enumerator's calls begin and end."""
+        self._may_have_ended = False
         if self.host is not None:
             self.host.run_due(now)
 
