@@ -21,6 +21,7 @@ from riverrun.graph.job_graph import JobGraph, JobVertex
 from riverrun.graph.key_groups import group_range
 from riverrun.graph.partitioning import Broadcast
 from riverrun.protocol.snapshots import (
+    COMMITTABLES_STATE,
     KeyedSnapshot,
     OperatorRestore,
     OperatorStatePart,
@@ -95,8 +96,11 @@ def _keyed(
 
 
 def _lists(saved: SavedOperator, index: int, parallelism: int) -> Iterable[OperatorStatePart]:
-    for (_, redistribution), parts in saved.lists.items():
+    for (name, redistribution), parts in saved.lists.items():
         match redistribution:
+            case Redistribution.SPLIT if name == COMMITTABLES_STATE:
+                # One committer for all that a writer prepared: it is committed in order.
+                yield from (part for subtask, part in parts if subtask % parallelism == index)
             case Redistribution.UNION:
                 yield from (part for _, part in parts)
             case Redistribution.BROADCAST:

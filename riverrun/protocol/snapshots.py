@@ -17,6 +17,9 @@ from riverrun.storage.blobs import Blob
 FORMAT_VERSION: Final = 1
 """Of everything below and of the files it refers to. A change that an older reader cannot read adds one."""
 
+COMMITTABLES_STATE: Final = "riverrun.committables"
+"""Name of the operator state in which sinks keep what is to be committed."""
+
 
 class StateKind(Enum):
     """What a state is to the program."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from riverrun.graph.pickling import dumps
 from riverrun.protocol.snapshots import (
+    COMMITTABLES_STATE,
     OperatorStatePart,
     Redistribution,
     StateKind,
@@ -18,7 +19,7 @@ from riverrun.state.parquet.items import read_items, write_pickled_items
 from riverrun.storage.snapshot_files import NamedFiles, SavedFiles, SnapshotFiles
 
 SPLITS: Final = "riverrun.splits"
-COMMITTABLES: Final = "riverrun.committables"
+COMMITTABLES: Final = COMMITTABLES_STATE
 WRITER: Final = "riverrun.writer"
 CALLS: Final = "riverrun.calls"
 ENUMERATOR: Final = "riverrun.enumerator"

@@ -17,6 +17,7 @@ from riverrun.core.ids import SubtaskId, VertexId
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.key_groups import group_range
 from riverrun.protocol.snapshots import (
+    COMMITTABLES_STATE,
     KeyedPart,
     KeyedSnapshot,
     OperatorRestore,
@@ -190,6 +191,22 @@ def test_items_of_a_split_list_are_dealt_out_evenly_and_once(
     if after != len(sizes):
         counts = [len(each) for each in dealt]
         assert max(counts) - min(counts) <= 1
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
+def test_what_one_writer_prepared_is_committed_by_one_committer(
+    make_graph: MakeGraph, after: int
+) -> None:
+    parts = [listed(size, name=COMMITTABLES_STATE) for size in (3, 1, 2)]
+    metadata = saved(make_graph({"a": 3}), *(part("a", i, a=[p]) for i, p in enumerate(parts)))
+
+    found = restored(metadata, make_graph({"a": after}))
+
+    dealt = [found["a", index].operators["a"].lists for index in range(after)]
+    assert sorted(map(repr, (each for lists in dealt for each in lists))) == sorted(
+        map(repr, parts)
+    )
+    assert parts[0] in dealt[0]
 
 
 def test_a_union_list_goes_to_everybody(make_graph: MakeGraph) -> None:
