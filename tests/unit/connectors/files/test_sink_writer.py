@@ -373,7 +373,11 @@ def test_what_makes_no_sense_is_refused_when_the_program_is_built(tmp_path: Path
 
 def test_a_sink_is_pickled_and_keeps_secrets(tmp_path: Path) -> None:
     factory = ParquetBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.LONG()]))
-    sink = FileSink.for_bulk_format(tmp_path, factory).with_storage_options({"s3.secret-key": "hush"})
+    sink = FileSink.for_bulk_format(tmp_path, factory).with_storage_options(
+        {"s3.secret-key": "hush"}
+    )
     shown = repr(sink.build()) + repr(sink.build()._plan)
     assert "hush" not in shown
-    assert pickle.loads(pickle.dumps(sink.build()))._plan.storage_options == {"s3.secret-key": "hush"}
+    assert pickle.loads(pickle.dumps(sink.build()))._plan.storage_options == {
+        "s3.secret-key": "hush"
+    }
