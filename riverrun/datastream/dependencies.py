@@ -88,9 +88,8 @@ class Dependencies:
         if value not in parts:
             option.set(self._config, separator.join([*parts, value]))
 
-    def create_input(self, input_format: Any, type_info: Any = None) -> NoReturn:
+    def refuse_input(self, input_format: Any) -> NoReturn:
         """Refuse: input formats are Java objects."""
-        del type_info
         refuse_unusable("create_input", input_format)
         raise ProgramError(
             f"create_input: got {input_format!r}; input formats are Java objects, which do not exist "

@@ -312,6 +312,22 @@ class StreamExecutionEnvironment(Dependencies):
             checked_type("from_source", type_info)
         return self._from(source_name, source, watermark_strategy, type_info)
 
+    def create_input(
+        self, input_format: Any, type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """The records of an input format that riverrun has, such as ``AvroInputFormat(path, schema)``.
+
+        All others are Java objects, and are refused.
+        """
+        # Only who reads files loads the software for file systems.
+        from riverrun.connectors.files.source_avro import AvroInputFormat  # noqa: PLC0415
+        from riverrun.connectors.files.source_builder import FileSource  # noqa: PLC0415
+
+        if not isinstance(input_format, AvroInputFormat):
+            self.refuse_input(input_format)
+        source = FileSource.for_bulk_file_format(input_format, input_format.path).build()
+        return self._from("Avro files", source, None, type_info)
+
     def add_source(
         self,
         source_func: SourceFunction | Callable[[], Iterable[Any]],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -12,9 +13,11 @@ from pyarrow import parquet
 
 from riverrun.api.bad_records import DEAD_LETTERS, BadRecords
 from riverrun.api.watermark_strategy import WatermarkStrategy
+from riverrun.connectors.files.source_avro import AvroInputFormat
 from riverrun.connectors.files.source_builder import FileSource
 from riverrun.connectors.files.source_columns import ParquetColumnarRowInputFormat
 from riverrun.connectors.files.source_lines import StreamFormat
+from riverrun.connectors.formats.avro_schema import AvroSchema
 from riverrun.core.configuration import Configuration
 from riverrun.core.errors import JobFailed
 from riverrun.core.time import Duration
@@ -47,6 +50,19 @@ def test_columns_of_files_are_filtered_as_columns(
     stream = env.from_source(source, NOW, "parquet").filter_batches(_is_small)
     with stream.execute_and_collect() as results:
         assert sorted(row.id for row in results) == [0, 1, 100, 101, 200, 201]
+
+
+def test_an_avro_input_format_is_a_source_too(
+    tmp_path: Path, env: StreamExecutionEnvironment
+) -> None:
+    fields = [{"name": "id", "type": "long"}]
+    schema = AvroSchema({"type": "record", "name": "A", "fields": fields})
+    with (tmp_path / "in.avro").open("wb") as file:
+        fastavro.writer(file, schema.parsed, [{"id": 1}, {"id": 2}])
+
+    stream = env.create_input(AvroInputFormat(str(tmp_path), schema))
+    with stream.execute_and_collect() as results:
+        assert sorted(results, key=lambda record: int(record["id"])) == [{"id": 1}, {"id": 2}]
 
 
 def test_dead_letters_leave_by_their_side_output(
