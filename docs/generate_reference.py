@@ -19,6 +19,7 @@ from riverrun.core.accepted_options import ACCEPTED, OPEN_PREFIXES
 from riverrun.core.config_options import ConfigOption
 from riverrun.core.option_meanings import default_text, meaning_of
 from riverrun.core.option_registry import KNOWN, OPTIONS
+from riverrun.core.public_homes import HOMES
 from riverrun.rest.routes import ROUTES
 from riverrun.rest.routing import BodyKind, Raw, Route
 from riverrun.rest.unsupported import REASONS
@@ -121,7 +122,7 @@ def _accepted() -> Iterator[str]:
 def api_page() -> str:
     """The page of all public names."""
     lines = [NOTE, "", ABOUT_API, "| name | module | what it is |", "|---|---|---|"]
-    lines += [_name_row(name) for name in sorted(riverrun.__all__)]
+    lines += [_name_row(name) for name in sorted(HOMES)]
     return "\n".join(lines) + "\n"
 
 

@@ -770,4 +770,3 @@ from riverrun.state_processor.writer import SavepointWriter as SavepointWriter
 from riverrun.state_processor.writing.entries import StateRow as StateRow
 
 __version__: str
-__all__: list[str]
