@@ -22,7 +22,7 @@ class EpochCommitter(Committer):
     """Commits epochs of any writer, in any state between not at all and altogether.
 
     Args:
-        session: to the database; closed with the committer.
+        session: to the database; the writer of this subtask uses it too.
         write: what the rows do.
         markers: which epochs are committed.
         epochs: shared with the writer of this subtask.

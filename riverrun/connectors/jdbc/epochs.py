@@ -70,7 +70,7 @@ class EpochWriter(SinkWriter[Any]):
     """Keeps the rows of an epoch, and gives them to the checkpoint at its end.
 
     Args:
-        session: to the database, to check things before data moves.
+        session: to the database; the committer of this subtask uses it too.
         write: what the rows do.
         markers: where the writer is registered.
         log: shared with the committer of this subtask.

@@ -52,8 +52,8 @@ class JdbcSink(Sink[Any], SinkFunction):
     _write: Write
     _options: JdbcExecutionOptions
     _exactly: _Exactly | None = None
-    _logs: dict[int, EpochLog] = field(default_factory=dict, repr=False)
-    """Epochs by subtask, from ``create_committer`` to ``create_writer`` in the worker."""
+    _shared: dict[int, tuple[EpochLog, Session]] = field(default_factory=dict, repr=False)
+    """What committer and writer of a subtask share, from the one's creation to the other's."""
 
     @staticmethod
     def sink(
@@ -120,7 +120,7 @@ class JdbcSink(Sink[Any], SinkFunction):
             marker_table: where it is kept which checkpoints the database has; created if it is missing.
             name: what the sink is called there; the name of its operator if it is left out.
         """
-        return replace(self, _exactly=_Exactly(marker_table, name), _logs={})
+        return replace(self, _exactly=_Exactly(marker_table, name), _shared={})
 
     @staticmethod
     def exactly_once_sink(
@@ -136,17 +136,18 @@ class JdbcSink(Sink[Any], SinkFunction):
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
         if self._exactly is None:
             return BatchWriter(self._session(), self._write, self._options)
-        log = self._logs.pop(context.subtask_index, None) or EpochLog(uuid.uuid4().hex)
+        shared = self._shared.pop(context.subtask_index, None)
+        log, session = shared or (EpochLog(uuid.uuid4().hex), self._session())
         markers = self._markers(self._exactly, context)
-        return EpochWriter(self._session(), self._write, markers, log, SystemClock())
+        return EpochWriter(session, self._write, markers, log, SystemClock())
 
     def create_committer(self, context: SinkWriterContext) -> Committer | None:
         if self._exactly is None:
             return None
-        log = EpochLog(uuid.uuid4().hex)
-        self._logs[context.subtask_index] = log
-        session, markers = self._session(), self._markers(self._exactly, context)
+        log, session = EpochLog(uuid.uuid4().hex), self._session()
+        markers = self._markers(self._exactly, context)
         markers.ensure(session)
+        self._shared[context.subtask_index] = (log, session)
         return EpochCommitter(session, self._write, markers, log)
 
     def invoke(self, value: Any, context: SinkContext) -> None:
@@ -157,7 +158,7 @@ class JdbcSink(Sink[Any], SinkFunction):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_logs": {}}
+        return {**self.__dict__, "_shared": {}}
 
     def _session(self) -> Session:
         return Session(self._dialect, self._write.shape.user, self._options.max_retries)
