@@ -170,7 +170,8 @@ class _ColumnarWriter(BulkWriter):
     def _write(self) -> None:
         if not self._batches:
             return
-        table = pa.Table.from_batches(self._batches)
+        # Many small pieces of a column take up to twice as long to write as one.
+        table = pa.Table.from_batches(self._batches).combine_chunks()
         if self._wanted is not None and not table.schema.equals(self._wanted):
             table = table.cast(self._wanted)
         self._writer.write_table(table)
