@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,8 @@ from riverrun.core.errors import ExternalError
 from riverrun.storage.storage import FileExists, Storage, StorageError
 
 log = logging.getLogger(__name__)
+
+_BEGAN: Final = "began-"
 
 
 class JobTakenOver(ExternalError):  # noqa: N818
@@ -42,8 +45,6 @@ class Ownership:
         self._folder = folder
         self.epoch: int | None = None
         """``None``: nothing was claimed, and nothing is checked."""
-        self.before = 0
-        """The epoch of the owner before; 0: there was none."""
 
     def claim(self, epoch: int | None = None) -> int:
         """Take the job over, with ``epoch`` or with the next one.
@@ -61,7 +62,7 @@ class Ownership:
             if epoch is not None:
                 raise JobTakenOver(self._folder, wanted, highest)
             wanted = highest + 1
-        self.epoch, self.before = wanted, highest
+        self.epoch = wanted
         self._forget_older(wanted)
         return wanted
 
@@ -72,6 +73,36 @@ class Ownership:
         highest = self._highest()
         if highest > self.epoch:
             raise JobTakenOver(self._folder, self.epoch, highest)
+
+    def last_to_begin(self) -> int:
+        """The epoch of the last owner before this one who began to run the job; 0: nobody did."""
+        return max((each for each in self._begun() if each != self.epoch), default=0)
+
+    def begin(self) -> None:
+        """Say that this owner runs the job from now on: nothing that owners before it say counts any more.
+
+        Between a claim and this an owner may die without having done anything.
+
+        Raises:
+            JobTakenOver: there is a later owner.
+        """
+        if self.epoch is None:
+            return
+        self._storage.write(self._beginning(self.epoch), b"")
+        self.check()
+        try:
+            self._storage.delete(
+                self._beginning(each) for each in self._begun() if each < self.epoch
+            )
+        except StorageError as error:
+            log.warning("beginnings of earlier owners stay, which does no harm reason=%s", error)
+
+    def _begun(self) -> list[int]:
+        names = (each.rpartition("/")[2] for each in self._storage.list(self._place()))
+        return [int(n[len(_BEGAN) :]) for n in names if n.startswith(_BEGAN)]
+
+    def _beginning(self, epoch: int) -> str:
+        return f"{self._place()}/{_BEGAN}{epoch}"
 
     def _highest(self) -> int:
         return max(self._epochs(), default=0)

@@ -63,7 +63,7 @@ class StopMark:
         """JobStopped if the job did stop.
 
         Args:
-            last_owner: the epoch of the owner before; a mark of an earlier one counts no more.
+            last_owner: the epoch of the last owner who ran the job; a mark of an earlier one counts no more.
             latest: the number of the job's latest checkpoint; the job went on if that is higher.
         """
         mark = self._read()

@@ -132,7 +132,11 @@ class CheckpointStore:
     def check_not_stopped(self) -> None:
         """JobStopped if the owner before stopped the job with a savepoint; asked after ``claim``."""
         latest = self.latest()
-        self._stop_mark.check(self._owner.before, 0 if latest is None else latest.id)
+        self._stop_mark.check(self._owner.last_to_begin(), 0 if latest is None else latest.id)
+
+    def begin(self) -> None:
+        """The job runs from now on, after ``claim``: what owners before have said of its stop is over."""
+        self._owner.begin()
 
     def load(self, location: str) -> CompletedCheckpoint:
         """The checkpoint whose folder or `_metadata` is at ``location``; it may be another job's.

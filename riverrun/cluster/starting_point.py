@@ -105,9 +105,11 @@ class StartingPoints:
         if not self._submission.resume:
             point = self._given(graphs)
             store.claim()
+            store.begin()
             return self._first_of(point)
         store.claim()
         store.check_not_stopped()
+        store.begin()
         usable = store.load_latest_usable()
         latest = usable.checkpoint
         if latest is None:

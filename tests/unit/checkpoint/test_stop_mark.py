@@ -20,6 +20,13 @@ def store(storage: MemoryStorage) -> CheckpointStore:
     return made
 
 
+def running(storage: MemoryStorage) -> CheckpointStore:
+    """The store of the next JobMaster, which runs the job."""
+    made = store(storage)
+    made.begin()
+    return made
+
+
 def test_whoever_resumes_the_job_is_told_of_the_savepoint() -> None:
     storage = MemoryStorage()
     first = store(storage)
@@ -30,6 +37,15 @@ def test_whoever_resumes_the_job_is_told_of_the_savepoint() -> None:
         store(storage).check_not_stopped()
     assert stopped.value.savepoint == SAVEPOINT
     assert store(storage).leftovers() == ()
+
+
+def test_an_owner_who_died_before_it_looked_does_not_hide_the_mark() -> None:
+    storage = MemoryStorage()
+    running(storage).mark_stopped(SAVEPOINT, 4)
+    store(storage)
+
+    with pytest.raises(JobStopped):
+        store(storage).check_not_stopped()
 
 
 def test_a_mark_counts_no_more_when_the_job_went_on() -> None:
@@ -54,8 +70,8 @@ def test_a_mark_counts_no_more_when_its_savepoint_was_given_up() -> None:
 
 def test_the_mark_of_an_owner_who_was_replaced_before_counts_for_nobody() -> None:
     storage = MemoryStorage()
-    first = store(storage)
-    store(storage)
+    first = running(storage)
+    running(storage)
     with pytest.raises(JobTakenOver):
         first.mark_stopped(SAVEPOINT, 4)
 
