@@ -38,14 +38,23 @@ class Shape:
 
 def build(env: StreamExecutionEnvironment, shape: Shape, folder: Path) -> DataStream:
     """The job in ``env``, with a file sink in ``folder``; it goes slowly until ``open_gate(folder)``."""
-    gate = str(_gate(folder))
     env.set_parallelism(shape.parallelism)
-    records = SequenceSource(shape.keys, shape.per_key, shape.rate, gate)
+    records = SequenceSource(shape.keys, shape.per_key, shape.rate, str(gate_of(folder)))
+    sequences = env.from_source(records, WatermarkStrategy.no_watermarks(), "sequences")
+    results = results_of(env, shape, folder, sequences)
+    results.sink_to(FileSink(str(folder / "out"))).name("files")
+    return results
+
+
+def results_of(
+    env: StreamExecutionEnvironment, shape: Shape, folder: Path, sequences: DataStream
+) -> DataStream:
+    """The middle of the job, between any source of the sequences and any sink."""
+    gate = str(gate_of(folder))
     rules = SequenceSource(1, shape.rules, shape.rules / 2, gate)
     versions = env.from_source(rules, WatermarkStrategy.no_watermarks(), "rules").set_parallelism(1)
-    results = (
-        env.from_source(records, WatermarkStrategy.no_watermarks(), "sequences")
-        .map(Count())
+    return (
+        sequences.map(Count())
         .name("count")
         .key_by(lambda record: record[0])
         .connect(versions.broadcast(RULES))
@@ -55,14 +64,13 @@ def build(env: StreamExecutionEnvironment, shape: Shape, folder: Path) -> DataSt
         .process(Check(shape.slow_s, gate))
         .name("check")
     )
-    results.sink_to(FileSink(str(folder / "out"))).name("files")
-    return results
 
 
 def open_gate(folder: Path) -> None:
     """Let the job in ``folder`` run to its end."""
-    _gate(folder).touch()
+    gate_of(folder).touch()
 
 
-def _gate(folder: Path) -> Path:
+def gate_of(folder: Path) -> Path:
+    """The file that lets the job in ``folder`` run to its end."""
     return folder / "gate"
