@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,8 +29,8 @@ class RedisSink(Sink[Any]):
     time changes nothing, such as SET and HSET by key.
 
     With EXACTLY_ONCE commands wait for their checkpoint and are then done in a transaction together with
-    a mark of how far it is (a key ``riverrun:...`` per job, sink and subtask); what the mark covers is
-    not done again. It takes one server, or keys in one slot of a cluster, and a server that keeps what it
+    a mark of how far it is (a key ``riverrun:...`` of each writer of each attempt); what the mark covers
+    is not done again. It takes one server, or keys in one slot of a cluster, and a server that keeps what it
     acknowledged (``appendonly yes``, ``appendfsync always``) if it may crash. A transaction in Redis goes
     on past a command that fails (a key of another kind): such a command fails the job, and is not done.
 
@@ -68,8 +70,11 @@ class RedisSink(Sink[Any]):
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
         if self.delivery_guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return _DoingWriter(self)
-        owner = f"{context.runtime_context().get_job_id()}:{context.operator_id}"
-        return _HoldingWriter(self, owner)
+        # A writer's own name: numbers of checkpoints come again with other records, after a job was
+        # started anew or has gone back to an older one, and would be taken for done.
+        job = context.runtime_context().get_job_id()
+        writer = f"{job}:{context.operator_id}:{context.subtask_index}:{uuid.uuid4().hex}"
+        return _HoldingWriter(self, writer)
 
     def create_committer(self, context: SinkWriterContext) -> Committer | None:
         del context
@@ -82,8 +87,10 @@ class RedisSink(Sink[Any]):
 class RedisEpoch:
     """Commands that wait for their checkpoint."""
 
-    owner: str
-    """The job and the sink that wrote it, whoever commits it."""
+    writer: str
+    """Who wrote it, whoever commits it: another one in each attempt."""
+    number: int
+    """Which of the writer's it is, from 1."""
     commands: tuple[tuple[RedisValue, ...], ...]
 
 
@@ -120,9 +127,10 @@ class _DoingWriter(SinkWriter[Any]):
 
 
 class _HoldingWriter(SinkWriter[Any]):
-    def __init__(self, sink: RedisSink, owner: str) -> None:
+    def __init__(self, sink: RedisSink, name: str) -> None:
         self._mapper = sink.mapper
-        self._owner = owner
+        self._name = name
+        self._numbers = itertools.count(1)
         self._held: list[tuple[RedisValue, ...]] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
@@ -136,7 +144,7 @@ class _HoldingWriter(SinkWriter[Any]):
     def prepare_commit(self) -> list[Any]:
         held, self._held = self._held, []
         return [
-            RedisEpoch(self._owner, tuple(held[start : start + COMMIT_PIECE]))
+            RedisEpoch(self._name, next(self._numbers), tuple(held[start : start + COMMIT_PIECE]))
             for start in range(0, len(held), COMMIT_PIECE)
         ]
 
@@ -154,32 +162,24 @@ class _MarkingCommitter(Committer):
                     f"redis sink: the checkpoint has a {type(each.value).__name__} to commit; "
                     f"expected what a RedisSink prepared; give the new sink another uid"
                 )
-            self._client.run(partial(self._commit, each))
+            self._client.run(partial(self._commit, each.value))
 
     def close(self) -> None:
         self._client.close()
 
-    def _commit(self, committable: Committable, redis: Any) -> None:
+    def _commit(self, epoch: RedisEpoch, redis: Any) -> None:
         """Do the commands unless the mark says that they were done."""
-        epoch: RedisEpoch = committable.value
-        mark = f"riverrun:{epoch.owner}:{committable.subtask}"
-        position = committable.checkpoint, committable.number
+        mark = f"riverrun:{epoch.writer}"
         with redis.pipeline(transaction=True) as pipeline:
             # Only this committer writes the mark, unless it is one of an attempt that nobody
             # believes in any more: then the transaction fails, and the mark is looked at again.
             pipeline.watch(mark)
             found = pipeline.get(mark)
-            if found is not None and _position(found) >= position:
+            if found is not None and int(found) >= epoch.number:
                 pipeline.unwatch()
                 return
             pipeline.multi()
             for command in epoch.commands:
                 pipeline.execute_command(*command)
-            pipeline.set(mark, f"{position[0]}-{position[1]}", px=self._ttl_ms)
+            pipeline.set(mark, epoch.number, px=self._ttl_ms)
             pipeline.execute()
-
-
-def _position(mark: bytes | str) -> tuple[int, int]:
-    text = mark.decode() if isinstance(mark, bytes) else mark
-    checkpoint, _, number = text.partition("-")
-    return int(checkpoint), int(number)

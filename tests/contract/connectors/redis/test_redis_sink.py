@@ -127,9 +127,25 @@ def test_epochs_of_subtasks_and_sinks_have_marks_of_their_own(
 
     assert sorted(redis.lrange("list", 0, -1)) == ["0", "1"]
     marks = redis.keys("riverrun:*")
-    assert {redis.get(mark) for mark in marks} == {"5-0"}
+    assert {redis.get(mark) for mark in marks} == {"1"}
     assert len(marks) == 2
     assert all(redis.ttl(mark) > 0 for mark in marks)
+
+
+def test_a_job_that_comes_to_the_same_checkpoint_again_is_not_taken_for_its_predecessor(
+    server: RedisServer, redis: Any, opened: list[Any]
+) -> None:
+    sink = RedisSink(server.url, push, EXACTLY_ONCE)
+    committer = sink.create_committer(context())
+    assert committer is not None
+    opened.append(committer)
+
+    for value in ("before", "after going back"):
+        writer = sink.create_writer(context())
+        writer.write(value, None)
+        committer.commit([Committable(7, 0, 0, each) for each in writer.prepare_commit()])
+
+    assert redis.lrange("list", 0, -1) == ["before", "after going back"]
 
 
 def test_many_commands_are_several_transactions(
