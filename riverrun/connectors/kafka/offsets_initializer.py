@@ -146,9 +146,9 @@ class OffsetsAtTime(KafkaOffsetsInitializer):
     def get_partition_offsets(
         self, partitions: Sequence[KafkaTopicPartition], lookup: OffsetsLookup
     ) -> dict[KafkaTopicPartition, int]:
-        found = lookup.at_time(partitions, self.at)
-        missing = [each for each in partitions if each not in found]
-        return found | lookup.latest(missing) if missing else found
+        # The ends first: asked for later they might be behind a record that came in between.
+        ends = lookup.latest(partitions)
+        return ends | lookup.at_time(partitions, self.at)
 
     def get_auto_offset_reset_strategy(self) -> KafkaOffsetResetStrategy:
         return KafkaOffsetResetStrategy.LATEST

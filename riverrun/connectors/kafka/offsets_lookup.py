@@ -74,10 +74,15 @@ class BrokerLookup:
             raise self._failed("committed offsets", partitions, e) from e
         finally:
             consumer.close()
+        for each in answer:
+            # Not known is not the same as none: what the strategy says for none may lose records.
+            if each.error is not None:
+                partition = KafkaTopicPartition(each.topic, each.partition)
+                raise self._failed("committed offset", [partition], KafkaException(each.error))
         return {
             KafkaTopicPartition(each.topic, each.partition): each.offset
             for each in answer
-            if each.error is None and each.offset >= 0
+            if each.offset >= 0
         }
 
     def _offsets(

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, TopicPartition
 
+from riverrun.connectors.kafka.connection import Connection
 from riverrun.connectors.kafka.offsets_initializer import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     OffsetsNotFound,
 )
+from riverrun.connectors.kafka.offsets_lookup import BrokerLookup
 from riverrun.connectors.kafka.partition_split import KafkaTopicPartition
 from riverrun.core.errors import ProgramError
 from tests.unit.connectors.kafka.fake_kafka import FakeBroker, fill
@@ -56,6 +61,33 @@ def test_every_partition_has_an_offset(
     assert travelled.get_partition_offsets([A, B], broker) == expected
 
 
+class Busy(FakeBroker):
+    """A record comes after each answer."""
+
+    def __init__(self, idle: FakeBroker) -> None:
+        super().__init__()
+        self.topics = idle.topics
+
+    def latest(self, partitions: Sequence[KafkaTopicPartition]) -> dict[KafkaTopicPartition, int]:
+        found = super().latest(partitions)
+        self._at(B).add(b"new", 1000)
+        return found
+
+    def at_time(
+        self, partitions: Sequence[KafkaTopicPartition], timestamp: int
+    ) -> dict[KafkaTopicPartition, int]:
+        found = super().at_time(partitions, timestamp)
+        self._at(B).add(b"new", 1000)
+        return found
+
+
+def test_no_record_is_missed_that_comes_while_offsets_of_a_time_are_looked_up(
+    broker: FakeBroker,
+) -> None:
+    found = KafkaOffsetsInitializer.timestamp(500).get_partition_offsets([A, B], Busy(broker))
+    assert found[B] <= 5
+
+
 @pytest.mark.parametrize(
     ("initializer", "lack"),
     [
@@ -68,6 +100,30 @@ def test_without_a_strategy_partitions_without_an_offset_are_named(
 ) -> None:
     with pytest.raises(OffsetsNotFound, match=rf"{lack} for topic 't' partition 1, .* NONE"):
         initializer.get_partition_offsets([A, B], broker)
+
+
+def test_a_committed_offset_that_cannot_be_told_is_not_taken_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Refusing:
+        def __init__(self, properties: Any, logger: Any) -> None: ...
+
+        def committed(self, asked: list[TopicPartition], timeout: float) -> list[Any]:
+            del timeout
+            error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+            return [
+                SimpleNamespace(topic=a.topic, partition=a.partition, offset=-1001, error=error)
+                for a in asked
+            ]
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr("confluent_kafka.Consumer", Refusing)
+    lookup = BrokerLookup(Connection("KafkaSource", {"bootstrap.servers": "b:1"}))
+    with pytest.raises(
+        OffsetsNotFound, match=r"committed offset of topic 't' partition 0, and 'b:1'"
+    ):
+        lookup.committed([A])
 
 
 def test_offsets_of_partitions_that_nobody_asks_for_are_left_out(broker: FakeBroker) -> None:
