@@ -287,6 +287,13 @@ class KafkaSourceBuilder:
                 f"{_USER}: property {_DISCOVERY_INTERVAL!r} is {given!r}; expected milliseconds, or 0 "
                 f"or less for never"
             ) from None
+        if interval > 0 and self._boundedness is Boundedness.BOUNDED:
+            log.warning(
+                "%s: the property %r is left out; a bounded source looks once, or it would never end",
+                _USER,
+                _DISCOVERY_INTERVAL,
+            )
+            return None
         return interval if interval > 0 else None
 
 

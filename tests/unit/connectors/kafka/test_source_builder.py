@@ -60,6 +60,11 @@ def test_the_interval_of_discovery_is_a_property(value: Any, expected: float | N
     assert built.discovery.interval_ms == expected
 
 
+def test_a_bounded_source_looks_once_whatever_the_interval() -> None:
+    builder = building().set_bounded(LATEST).set_property("partition.discovery.interval.ms", "250")
+    assert builder.build().discovery.interval_ms is None
+
+
 def test_consumers_keep_no_positions_of_their_own() -> None:
     builder = building().set_property("auto.offset.reset", "latest")
     found = consumer_properties(
