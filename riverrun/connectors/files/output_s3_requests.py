@@ -60,7 +60,7 @@ class Answer:
 
     def xml(self) -> ET.Element:
         """The body, with the names of its elements as they are without a name space."""
-        root = ET.fromstring(self.body)  # noqa: S314  (from the store that the job was told to trust)
+        root = ET.fromstring(self.body.strip())  # noqa: S314  (from the store that the job was told to trust)
         for element in root.iter():
             element.tag = element.tag.rpartition("}")[2]
         return root
@@ -202,7 +202,8 @@ def canonical_query(query: Mapping[str, str]) -> str:
 
 def _error_code(answer: Answer) -> str | None:
     """The name of the error that the answer is; some come with the status of success."""
-    if answer.status < HTTPStatus.MULTIPLE_CHOICES and b"<Error>" not in answer.body[:_SHOWN]:
+    # A store that takes long to complete an upload sends blanks first, any number of them.
+    if answer.status < HTTPStatus.MULTIPLE_CHOICES and b"<Error>" not in answer.body:
         return None
     try:
         found = answer.xml().findtext("Code")
@@ -224,5 +225,13 @@ def _passes(answer: Answer, code: str) -> bool:
 
 def _refused(operation: str, location: str, answer: Answer, code: str) -> S3Refused:
     advice = _ADVICE.get(code, "see whether the store is in order")
-    said = answer.body.decode(errors="replace")[:_SHOWN]
-    return S3Refused(f"{operation} {location!r}: {advice}; it said {code}: {said}", code)
+    return S3Refused(f"{operation} {location!r}: {advice}; it said {code}: {_said(answer)}", code)
+
+
+def _said(answer: Answer) -> str:
+    """What the store has to say; other parts of its answer may name keys."""
+    try:
+        said = answer.xml().findtext("Message") or ""
+    except ET.ParseError:
+        said = answer.body.decode(errors="replace")
+    return said[:_SHOWN]

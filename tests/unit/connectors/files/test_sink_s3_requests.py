@@ -110,7 +110,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     server.close()
 
 
-@pytest.mark.parametrize("trouble", [(500, LATER), (503, ""), (200, LATER), (0, ""), (429, "")])
+AFTER_A_WHILE = '<?xml version="1.0"?>' + " " * 1000 + LATER
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [(500, LATER), (503, ""), (200, LATER), (200, AFTER_A_WHILE), (0, ""), (429, "")],
+)
 def test_what_may_go_well_later_is_tried_again(server: Server, trouble: tuple[int, str]) -> None:
     server.answers = [trouble, trouble, (200, "fine")]
     assert server.put().body == b"fine"
@@ -136,6 +142,14 @@ def test_a_refusal_has_the_stores_own_name_for_it(server: Server) -> None:
 def test_refusals_say_what_to_do(server: Server, code: str, advice: str) -> None:
     server.answers = [(403, f"<Error><Code>{code}</Code></Error>")]
     with pytest.raises(S3Refused, match=advice):
+        server.put()
+
+
+def test_of_a_refusal_only_the_message_is_told(server: Server) -> None:
+    server.answers = [
+        (403, f"<Error><Code>X</Code><Message>no</Message><Id>{KEYS.access}</Id></Error>")
+    ]
+    with pytest.raises(S3Refused, match=r"it said X: no$"):
         server.put()
 
 
