@@ -76,12 +76,16 @@ class RunProducer:
                 run.headers if run.headers is not None else repeat(None),
                 strict=False,
             )
+        from confluent_kafka import KafkaException  # noqa: PLC0415  (an extra)
+
         produce = producer.produce
         for message in messages:
             try:
                 produce(*message)
             except BufferError:
                 self._when_there_is_room(message)
+            except KafkaException as e:
+                raise self._refused(message, e) from e
 
     def flush(self) -> None:
         """Wait until every message has arrived or failed, which librdkafka's timeouts bound.
@@ -111,6 +115,16 @@ class RunProducer:
         """Drop what has not arrived and leave an open transaction open; nothing more can be sent."""
         self._producer.purge()
 
+    def _refused(self, message: tuple[Any, ...], error: Exception) -> NotDelivered:
+        """The error for a message that librdkafka does not even take."""
+        topic, value, *_ = message
+        found = error.args[0]
+        return NotDelivered(
+            f"{self._reports.user}: a message of {len(value or b'')} bytes for topic {topic!r} cannot be "
+            f"sent: {found.str()}",
+            found.code(),
+        )
+
     def _when_there_is_room(self, message: tuple[Any, ...]) -> None:
         while True:
             self._producer.poll(_TURN_SECONDS)
@@ -126,13 +140,13 @@ class _Reports:
     """Takes what librdkafka says about deliveries; apart, so that no cycle keeps a client alive."""
 
     def __init__(self, user: str) -> None:
-        self._user = user
+        self.user = user
         self.failure: NotDelivered | None = None
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None and self.failure is None:
             self.failure = NotDelivered(
-                f"{self._user}: a message for topic {message.topic()!r} (partition "
+                f"{self.user}: a message for topic {message.topic()!r} (partition "
                 f"{message.partition()}) was not delivered: {error.str()}",
                 error.code(),
             )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from riverrun.api.serialization import SerializationSchema
 from riverrun.connectors.kafka.sink_messages import Headers, MessageRun
-from riverrun.core.errors import ProgramError
+from riverrun.core.errors import ProgramError, UserCodeError
 
 __all__ = [
     "FixedPartitioner",
@@ -107,24 +107,74 @@ class KafkaRecordSerializationSchema:
         timestamps: Sequence[int] | None,
         partitions_of: PartitionsOf,
     ) -> MessageRun:
-        """The messages of a run, in its order."""
+        """The messages of a run, in its order.
+
+        Raises:
+            UserCodeError: a schema or a function gave what is no part of a message.
+        """
         selector = self._topic
         run = MessageRun(
-            selector if isinstance(selector, str) else [selector.apply(each) for each in records],
+            selector if isinstance(selector, str) else _topics(selector, records),
             # A value that is None is a tombstone, which a schema may make.
-            list(self._value.serialize_run(records)),
+            _parts(self._value, "value", records),
         )
         if self._key is not None:
-            run.keys = list(self._key.serialize_run(records))
+            run.keys = _parts(self._key, "key", records)
         if timestamps is not None:
             # Kafka has no time before 1970; such a message gets the time at which it is sent.
             run.timestamps = [max(time, 0) for time in timestamps]
         if self._headers is not None:
             provide = self._headers
-            run.headers = [None if not (own := provide(each)) else list(own) for each in records]
+            run.headers = [_headers(provide(each), each) for each in records]
         if self._partitioner is not None:
             run.partitions = _partitions(self._partitioner, records, run, partitions_of)
         return run
+
+
+def _parts(schema: SerializationSchema, what: str, records: Sequence[Any]) -> list[bytes | None]:
+    """Values or keys. What could not be sent must not get into a checkpoint, so it is refused here."""
+    parts: list[bytes | None] = list(schema.serialize_run(records))
+    if len(parts) != len(records):
+        raise UserCodeError(
+            f"KafkaSink: the {what} schema {type(schema).__name__} made {len(parts)} of {len(records)} "
+            f"records; expected one for each, None where there is none"
+        )
+    if not _BYTES_OR_NONE.issuperset(map(type, parts)):
+        for record, part in zip(records, parts, strict=True):
+            if part is not None and not isinstance(part, bytes):
+                raise UserCodeError(
+                    f"KafkaSink: the {what} schema {type(schema).__name__} made the "
+                    f"{type(part).__name__} {part!r} of {record!r}; expected bytes or None"
+                )
+    return parts
+
+
+_BYTES_OR_NONE: Final = frozenset({bytes, type(None)})
+
+
+def _topics(selector: KafkaTopicSelector, records: Sequence[Any]) -> list[str]:
+    topics = [selector.apply(each) for each in records]
+    for record, topic in zip(records, topics, strict=True):
+        if not topic or not isinstance(topic, str):
+            raise UserCodeError(
+                f"KafkaSink: the topic selector chose {topic!r} for {record!r}; expected a name"
+            )
+    return topics
+
+
+def _headers(given: Headers | None, record: Any) -> list[tuple[str, bytes | None]] | None:
+    if not given:
+        return None
+    headers = [tuple(pair) for pair in given]
+    for pair in headers:
+        match pair:
+            case (str(), bytes() | None):
+                continue
+        raise UserCodeError(
+            f"KafkaSink: the header provider gave {given!r} for {record!r}; expected pairs of a name "
+            f"and bytes or None"
+        )
+    return headers  # type: ignore[return-value]  # pairs, as was just found
 
 
 def _partitions(
@@ -140,8 +190,8 @@ def _partitions(
     for record, key, value, topic in zip(records, keys, run.values, topics, strict=True):
         partitions = partitions_of(topic)
         partition = partitioner.partition(record, key, value, topic, partitions)
-        if not 0 <= partition < partitions:
-            raise ValueError(
+        if not isinstance(partition, int) or not 0 <= partition < partitions:
+            raise UserCodeError(
                 f"partitioner {type(partitioner).__name__}: chose partition {partition!r} of topic "
                 f"{topic!r} for {record!r}; expected 0 to {partitions - 1}"
             )

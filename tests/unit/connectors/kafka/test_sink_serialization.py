@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from riverrun.connectors.kafka.sink_serialization import (
     KafkaRecordSerializationSchemaBuilder,
     KafkaTopicSelector,
 )
-from riverrun.core.errors import ProgramError
+from riverrun.core.errors import ProgramError, UserCodeError
 
 
 class FieldSchema(SerializationSchema):
@@ -131,9 +132,61 @@ def test_a_partition_that_does_not_exist_is_refused_with_the_record() -> None:
     schema = KafkaRecordSerializationSchema("out", SimpleStringSchema(), partitioner=Wrong())
 
     with pytest.raises(
-        ValueError, match=r"Wrong: chose partition 3 of topic 'out' for 'a'; expected 0 to 2"
+        UserCodeError, match=r"Wrong: chose partition 3 of topic 'out' for 'a'; expected 0 to 2"
     ):
         schema.messages(["a"], None, lambda _: 3)
+
+
+class Gives(SerializationSchema):
+    """Makes what no message can be made of."""
+
+    def __init__(self, *made: Any) -> None:
+        self.made = made
+
+    def serialize(self, element: Any) -> bytes:
+        raise NotImplementedError
+
+    def serialize_run(self, elements: Sequence[Any]) -> list[Any]:
+        return list(self.made)
+
+
+@pytest.mark.parametrize(
+    ("schema", "complaint"),
+    [
+        (
+            KafkaRecordSerializationSchema("out", Gives(b"1", "2")),
+            "value schema Gives made the str '2' of 'b'; expected bytes or None",
+        ),
+        (
+            KafkaRecordSerializationSchema("out", SimpleStringSchema(), Gives(1, None)),
+            "key schema Gives made the int 1 of 'a'; expected bytes",
+        ),
+        (
+            KafkaRecordSerializationSchema("out", Gives(b"1")),
+            "made 1 of 2 records; expected one for each",
+        ),
+        (
+            builder()
+            .set_topic_selector(lambda _: None)  # type: ignore[arg-type,return-value]
+            .set_value_serialization_schema(SimpleStringSchema())
+            .build(),
+            "topic selector chose None for 'a'; expected a name",
+        ),
+        (
+            KafkaRecordSerializationSchema(
+                "out",
+                SimpleStringSchema(),
+                headers=lambda _: [("a", "b")],  # type: ignore[list-item]
+            ),
+            "header provider gave .* for 'a'; expected pairs",
+        ),
+    ],
+)
+def test_what_could_never_be_sent_is_refused_before_it_is_in_a_checkpoint(
+    schema: KafkaRecordSerializationSchema, complaint: str
+) -> None:
+    with pytest.raises(UserCodeError, match=complaint):
+        schema.messages(["a", "b"], None, lambda _: 3)
 
 
 def test_schemas_are_opened_in_the_worker() -> None:
