@@ -80,15 +80,16 @@ class SplitsReader(SourceReader[T], Generic[T]):
             return Polled(status=SourceStatus.NOTHING_AVAILABLE, wait_ms=_UNTIL_TOLD_MS)
         wait_ms = _UNTIL_TOLD_MS
         for _ in range(len(self._open)):
-            name, reading = self._open.popleft()
+            name, reading = self._open[0]
             if name in self._paused:
-                self._open.append((name, reading))
+                self._open.rotate(-1)
                 continue
-            run = reading.read(limit)
+            run = reading.read(limit)  # while it is among those that are closed after a failure
+            self._open.rotate(-1)
             if run.finished:
+                self._open.pop()
                 reading.close()
                 return _polled(name, run, (name,))
-            self._open.append((name, reading))
             if run.values or run.dead_letters:
                 return _polled(name, run, ())
             wait_ms = min(wait_ms, run.wait_ms)

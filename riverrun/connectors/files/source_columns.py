@@ -187,6 +187,9 @@ class _OpenUnits(OpenSplit[Any]):
             self._units = reads.open_units(self._file)
             self._columns = reads.columns_in(split.location, self._units.schema)
             self._numbers = self._units.numbers(split.start, split.end)
+        except FileUnreadable:
+            self._file.close()
+            raise
         except (pa.ArrowException, OSError) as error:
             self._file.close()
             raise FileUnreadable(
