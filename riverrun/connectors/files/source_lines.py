@@ -122,7 +122,7 @@ class _OpenLines(OpenSplit[Any]):
             if values is not None:
                 return SplitRun(values)
         messages = without_returns(found)
-        if self._skip_blank and not all(messages):
+        if self._skip_blank and not all(map(bytes.strip, messages)):
             return self._without_blank(messages)
         values, letters = self._decoder.decode(messages, self._lines.origin)
         return SplitRun(values, dead_letters=letters)

@@ -195,3 +195,8 @@ def test_large_files_are_cut_unless_it_is_forbidden(tmp_path: Path) -> None:
     assert ranges(lines_of(tmp_path, set_split_size=40)) == [(0, 37), (37, 74), (74, 110)]
     assert ranges(lines_of(tmp_path, set_split_size=40, set_file_enumerator=whole)) == [(0, 110)]
     assert ranges(lines_of(tmp_path)) == [(0, 110)]
+
+
+def test_lines_of_blanks_are_no_json_whatever_is_around_them(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_bytes(b"1\n \t\n2\n")
+    assert read_all(lines_of(tmp_path, StreamFormat.json_lines_format())) == ([1, 2], [])
