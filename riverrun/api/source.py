@@ -106,6 +106,9 @@ class SourceReader(ABC, Generic[T]):
     def poll(self, limit: int) -> Polled:
         """At most ``limit`` records that are there now; must not block for long."""
 
+    def prepare_snapshot(self, checkpoint: int) -> None:
+        """``snapshot_splits`` is called for ``checkpoint`` next, without a poll in between."""
+
     @abstractmethod
     def snapshot_splits(self) -> list[Any]:
         """The splits of this reader with their positions after the last poll."""

@@ -184,6 +184,8 @@ class SourceDriver:
             case TriggerCheckpoint(checkpoint, _, options):
                 if self._discovery is not None:
                     self._discovery.cut(checkpoint)
+                if self._reader is not None:
+                    self._reader.prepare_snapshot(checkpoint)
                 if decode_options(options).drains:
                     self._drain()
             case CheckpointCompleted(checkpoint):

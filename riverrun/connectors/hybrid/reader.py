@@ -65,6 +65,10 @@ class HybridReader(SourceReader[Any]):
             self._end(polled)
         return polled
 
+    def prepare_snapshot(self, checkpoint: int) -> None:
+        if self._inner is not None:
+            self._inner.prepare_snapshot(checkpoint)
+
     def snapshot_splits(self) -> list[Any]:
         if self._inner is None:
             return list(self._held)

@@ -40,8 +40,9 @@ class CdcReader(SourceReader[Row]):
         self._settings = settings
         self._feed: Feed | None = None
         self._items: deque[bytes | int] = deque()
-        self._snapshots: deque[int] = deque()
-        """Positions in checkpoints that are not complete yet, or never will be."""
+        self._snapshots: deque[tuple[int, int]] = deque()
+        """Checkpoints that are not complete yet, or never will be, with their positions."""
+        self._checkpoint = 0
 
     def open(self) -> None:
         if self._idle:
@@ -77,6 +78,9 @@ class CdcReader(SourceReader[Row]):
             return Polled(rows, times)
         return Polled(status=SourceStatus.NOTHING_AVAILABLE, wait_ms=_UNTIL_WOKEN_MS)
 
+    def prepare_snapshot(self, checkpoint: int) -> None:
+        self._checkpoint = checkpoint
+
     def snapshot_splits(self) -> list[Any]:
         if self._feed is None:
             return []
@@ -86,14 +90,16 @@ class CdcReader(SourceReader[Row]):
             split = replace(split, lsn=changes.lsn, changes=changes.changes)
             if split.chunks_until is not None and not changes.leaves_out:
                 split = replace(split, chunks=())
-            self._snapshots.append(changes.lsn)
+            self._snapshots.append((self._checkpoint, changes.lsn))
         return [split]
 
     def notify_checkpoint_complete(self, checkpoint: int) -> None:
-        del checkpoint
-        # Which of the positions was completed is not said; the oldest is safe in any case.
-        if self._feed is not None and self._snapshots:
-            self._feed.confirm(self._snapshots.popleft())
+        lsn = None
+        # With those before it that were given up: nobody goes on from them any more.
+        while self._snapshots and self._snapshots[0][0] <= checkpoint:
+            lsn = self._snapshots.popleft()[1]
+        if self._feed is not None and lsn is not None:
+            self._feed.confirm(lsn)
 
     def close(self) -> None:
         if self._feed is not None:

@@ -111,6 +111,8 @@ class SourceRun:
         # What was assigned before that reaches the readers before they take part.
         for subtask in range(self.parallelism):
             self._deliver(subtask)
+        for reader in self._readers:
+            reader.prepare_snapshot(number)
         splits = tuple(tuple(reader.snapshot_splits()) for reader in self._readers)
         return SavedSource(self._enumerator, splits)
 

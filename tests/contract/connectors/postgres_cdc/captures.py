@@ -32,6 +32,7 @@ class Capture:
         self._source = source
         self._saved: list[Any] = source.create_splits(1)
         self._reader: SourceReader[Row] | None = None
+        self._checkpoint = 0
 
     @property
     def reader(self) -> SourceReader[Row]:
@@ -70,9 +71,11 @@ class Capture:
         wait_until(done, what="the rows that are expected", timeout_s=60)
 
     def checkpoint(self, *, complete: bool = True) -> None:
+        self._checkpoint += 1
+        self.reader.prepare_snapshot(self._checkpoint)
         self._saved = self.reader.snapshot_splits()
         if complete:
-            self.reader.notify_checkpoint_complete(1)
+            self.reader.notify_checkpoint_complete(self._checkpoint)
 
     def fail(self) -> None:
         """Lose everything since the last checkpoint."""

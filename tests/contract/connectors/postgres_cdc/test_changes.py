@@ -218,6 +218,28 @@ def test_the_slot_follows_complete_checkpoints_also_when_others_write(
     assert [row.id for row in reading.rows(1)] == [2]
 
 
+def test_checkpoints_that_were_given_up_do_not_hold_the_slot_back(
+    orders: Database, capture: MakeCapture
+) -> None:
+    reading = capture(capturing(orders))
+    orders.execute("INSERT INTO orders VALUES (1)")
+    reading.rows(1)
+    for _ in range(3):
+        reading.checkpoint(complete=False)
+    orders.execute("INSERT INTO orders VALUES (2)")
+    reading.rows(1)
+    reading.checkpoint()
+    split = reading._saved[0]
+
+    def followed() -> bool:
+        ((confirmed,),) = orders.execute(
+            "SELECT (confirmed_flush_lsn - '0/0'::pg_lsn)::bigint FROM pg_replication_slots"
+        )
+        return bool(confirmed == split.lsn)
+
+    wait_until(followed, what="the slot to follow the complete checkpoint")
+
+
 def test_what_no_complete_checkpoint_covers_comes_again(
     orders: Database, capture: MakeCapture
 ) -> None:
