@@ -8,7 +8,7 @@ from typing import Any
 from riverrun.api.bad_records import BadRecords, DeadLetter
 from riverrun.api.runtime_context import RuntimeContext
 from riverrun.api.serialization import DeserializationSchema
-from riverrun.core.errors import UserCodeError
+from riverrun.core.errors import ExternalError, UserCodeError
 from riverrun.metrics.metric import Counter
 
 
@@ -48,11 +48,19 @@ class MessageDecoder:
 
         Raises:
             BadMessage: one is bad, and the policy is to fail.
+            ExternalError: something that the schema needs has failed, whatever the policy.
         """
         try:
             found = self._schema.deserialize_run(messages)
+        except ExternalError:
+            raise  # what a schema asks, such as a registry, is away: that is no fault of the messages
         except Exception:  # noqa: BLE001  (one of them is bad; which one is found out below)
             return self._one_by_one(messages, origin)
+        if len(found) != len(messages):
+            raise UserCodeError(
+                f"{type(self._schema).__name__}: its run of {len(messages)} messages gave {len(found)} "
+                f"records; expected one for each, None where there is none"
+            )
         return [each for each in found if each is not None], []
 
     def _one_by_one(
@@ -63,6 +71,8 @@ class MessageDecoder:
         for place, message in enumerate(messages):
             try:
                 value = self._schema.deserialize(message)
+            except ExternalError:
+                raise
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
                 if self._policy is BadRecords.FAIL:

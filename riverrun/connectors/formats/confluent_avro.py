@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, Final
 
 from riverrun.api.serialization import DeserializationSchema, SerializationSchema
@@ -13,7 +14,7 @@ from riverrun.connectors.formats.avro_schema import (
     row_type_of_avro,
 )
 from riverrun.connectors.formats.avro_values import rows_from
-from riverrun.connectors.formats.confluent_registry import ConfluentRegistry
+from riverrun.connectors.formats.confluent_registry import ConfluentRegistry, RegistryError
 from riverrun.connectors.formats.errors import FormatError, shown
 from riverrun.serde.type_info import TypeInformation
 
@@ -92,7 +93,16 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema):
                 f"bytes of a schema id: was it written without a schema registry?"
             )
         schema_id = int.from_bytes(header[1:], "big")
-        written = AvroSchema.parse_string(self._registry.schema(schema_id))
+        try:
+            text = self._registry.schema(schema_id)
+        except RegistryError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            raise FormatError(
+                f"confluent avro: the message has the schema id {schema_id}, which the registry does not "
+                f"know ({error})"
+            ) from error
+        written = AvroSchema.parse_string(text)
         return reader_for(written, None if written == self._schema else self._schema)
 
     def __reduce__(self) -> tuple[Any, ...]:

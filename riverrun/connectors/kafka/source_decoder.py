@@ -16,7 +16,7 @@ from riverrun.connectors.kafka.source_records import (
     KafkaRecordDeserializationSchema,
     ValueOnly,
 )
-from riverrun.core.errors import UserCodeError
+from riverrun.core.errors import ExternalError, UserCodeError
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -64,6 +64,7 @@ class KafkaDecoder:
 
         Raises:
             BadMessage: one is bad, and the policy is to fail.
+            ExternalError: something that the schema needs has failed, whatever the policy.
         """
         timestamps: list[int] | None = [time for _, time in [m.timestamp() for m in messages]]
         if timestamps is not None and min(timestamps, default=0) < 0:
@@ -73,6 +74,8 @@ class KafkaDecoder:
         )
         try:
             values = self._run(inputs)
+        except ExternalError:
+            raise  # what a schema asks, such as a registry, is away: that is no fault of the messages
         except Exception:  # noqa: BLE001  (one of them is bad; which one is found out below)
             return self._one_by_one(messages, inputs, timestamps)
         if len(values) != len(inputs):
@@ -97,6 +100,8 @@ class KafkaDecoder:
         for place, each in enumerate(inputs):
             try:
                 value = self._one(each)
+            except ExternalError:
+                raise
             except Exception as error:
                 origin, reason = _origin(messages[place]), f"{type(error).__name__}: {error}"
                 if self._policy is BadRecords.FAIL:

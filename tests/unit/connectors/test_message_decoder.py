@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from riverrun.api.bad_records import BadRecords, DeadLetter
 from riverrun.api.runtime_context import DetachedRuntimeContext
 from riverrun.api.serialization import DeserializationSchema
 from riverrun.connectors.base.message_decoder import BadMessage, MessageDecoder
+from riverrun.core.errors import ExternalError, UserCodeError
 
 
 class Json(DeserializationSchema):
@@ -59,3 +61,24 @@ def test_bad_messages_become_dead_letters() -> None:
 
 def test_no_record_is_no_bad_one() -> None:
     assert decoder(BadRecords.FAIL)[0].decode([b"null", b"7"], origin) == ([7], [])
+
+
+class Away(Json):
+    def deserialize(self, message: bytes) -> Any:
+        raise ExternalError("the registry is away")
+
+
+class Shortening(Json):
+    def deserialize_run(self, messages: Sequence[bytes]) -> list[Any]:
+        return list(messages[1:])
+
+
+@pytest.mark.parametrize("policy", list(BadRecords))
+def test_what_is_no_fault_of_the_messages_fails_whatever_the_policy(policy: BadRecords) -> None:
+    with pytest.raises(ExternalError, match="the registry is away"):
+        MessageDecoder(Away(), policy).decode(MESSAGES, origin)
+
+
+def test_a_schema_that_loses_messages_of_a_run_is_told_so() -> None:
+    with pytest.raises(UserCodeError, match="4 messages gave 3 records"):
+        MessageDecoder(Shortening(), BadRecords.SKIP).decode(MESSAGES, origin)

@@ -227,9 +227,16 @@ def test_a_message_without_the_header_is_refused(registry: SchemaRegistryServer)
     for message in (b"", b"\x00\x01", b'{"id": 1}'):
         with pytest.raises(FormatError, match="was it written without a schema registry"):
             read.deserialize(message)
-    with pytest.raises(
-        RegistryError, match="404 Schema not found; the registry has no such schema"
-    ):
+    with pytest.raises(FormatError, match=r"schema id 4096, .*404 Schema not found; the registry"):
+        read.deserialize(b"\x00\x00\x00\x10\x00abc")
+
+
+def test_a_registry_that_is_away_is_no_fault_of_the_message() -> None:
+    read = ConfluentRegistryAvroDeserializationSchema.for_generic(
+        record(["id"]), "http://127.0.0.1:1"
+    )
+
+    with pytest.raises(RegistryError, match="it did not answer"):
         read.deserialize(b"\x00\x00\x00\x10\x00abc")
 
 

@@ -15,7 +15,7 @@ from riverrun.connectors.kafka.source_records import (
     KafkaRecord,
     KafkaRecordDeserializationSchema,
 )
-from riverrun.core.errors import ProgramError, UserCodeError
+from riverrun.core.errors import ExternalError, ProgramError, UserCodeError
 from tests.unit.connectors.kafka.fake_kafka import message
 
 
@@ -116,6 +116,18 @@ def test_a_schema_that_loses_messages_of_a_run_is_told_so() -> None:
     schema = KafkaRecordDeserializationSchema.value_only(Shortening())
     with pytest.raises(UserCodeError, match="2 messages gave 0 records"):
         KafkaDecoder(schema, BadRecords.FAIL, lambda: None).decode(messages([b"1", b"2"]))
+
+
+class Away(Json):
+    def deserialize(self, message: bytes) -> Any:
+        raise ExternalError("the registry is away")
+
+
+@pytest.mark.parametrize("policy", list(BadRecords))
+def test_what_is_no_fault_of_the_messages_fails_whatever_the_policy(policy: BadRecords) -> None:
+    schema = KafkaRecordDeserializationSchema.value_only(Away())
+    with pytest.raises(ExternalError, match="the registry is away"):
+        KafkaDecoder(schema, policy, lambda: None).decode(messages([b"1", b"2"]))
 
 
 def test_only_deserialization_schemas_make_values() -> None:
