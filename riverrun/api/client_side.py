@@ -40,6 +40,8 @@ class PreparedByClient(ABC):
     def release(self, *, finished: bool) -> None:
         """Let go of what ``prepare`` made: the job is over, or it did not come to that.
 
+        Called also when ``prepare`` raised, half-way or at once.
+
         Args:
             finished: whether the job ran to its end, so that nobody goes on from one of its checkpoints.
         """

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from riverrun.api.client_side import ClientSide, PreparedByClient
 from riverrun.core.errors import RiverrunError
@@ -14,6 +16,8 @@ from riverrun.graph.specs import SinkSpec, SinkWriterSpec, SourceSpec
 from riverrun.graph.transformations import Transformation
 
 log = logging.getLogger(__name__)
+
+_LONGEST_RELEASE_S: Final = 30.0
 
 
 class Prepared:
@@ -33,8 +37,8 @@ class Prepared:
                         | SinkSpec(PreparedByClient() as end)
                         | SinkWriterSpec(PreparedByClient() as end)
                     ):
+                        self._ready.append(end)  # it may fail when it has made something
                         end.prepare(client)
-                        self._ready.append(end)
         except BaseException:
             self._release(finished=False)
             raise
@@ -47,10 +51,24 @@ class Prepared:
             self._release(finished=False)
             raise
         if self._ready:
-            threading.Thread(
-                target=self._watch, args=(job,), name="riverrun-release", daemon=True
-            ).start()
+            self._watch_in_background(job)
         return job
+
+    def _watch_in_background(self, job: RunningJob) -> None:
+        def watch() -> None:
+            try:
+                self._watch(job)
+            finally:
+                atexit.unregister(finish)
+
+        def finish() -> None:
+            # A program that ends with its job would take the thread with it.
+            if job.status().is_terminal_state():
+                thread.join(_LONGEST_RELEASE_S)
+
+        thread = threading.Thread(target=watch, name="riverrun-release", daemon=True)
+        atexit.register(finish)
+        thread.start()
 
     def _watch(self, job: RunningJob) -> None:
         status = job.wait()

@@ -65,9 +65,9 @@ class _StagingSink(Sink[Any], PreparedByClient):
         frames = dataframes(self._who)
         self._session = frames.session(self._who, client.session)
         self._staging = Staging.of(client, frames, self._given, self._who)
-        local = self._staging.local_folder()
-        if local is not None:
-            frames.delete_at_exit(self._session, local)
+        temporary = self._staging.temporary_folder()
+        if temporary is not None:
+            frames.delete_at_exit(self._session, temporary)
 
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
         assert self._staging is not None  # noqa: S101  (prepared before it was sent)

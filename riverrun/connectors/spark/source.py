@@ -68,10 +68,10 @@ class DataFrameSource(Source[Any], PreparedByClient):
         refuse_remote(client, _WHO)
         frames = dataframes(_WHO)
         staging = self._staging = Staging.of(client, frames, self._given, _WHO)
-        local = staging.local_folder()
-        if local is not None:
+        temporary = staging.temporary_folder()
+        if temporary is not None:
             session = frames.session(_WHO, getattr(self._frame, "sparkSession", None))
-            frames.delete_at_exit(session, local)
+            frames.delete_at_exit(session, temporary)
         found = self._found(staging)
         if found is not None:
             self._files = found
@@ -108,6 +108,8 @@ class DataFrameSource(Source[Any], PreparedByClient):
             with staging.store.open(f"{staging.folder}/{_MANIFEST}") as file:
                 noted = json.loads(file.read())
         except FileMissing:
+            return None
+        except ValueError:  # the program died while it wrote it, before it submitted anything
             return None
         if noted["columns"] != _columns(self._schema):
             raise ProgramError(

@@ -44,6 +44,8 @@ class Staging:
     store: FileStore
     is_own: bool
     """Whether it was made for one job, and goes away with it."""
+    is_temporary: bool = False
+    """Whether it is on this machine alone, and of no use when this process is gone."""
 
     @staticmethod
     def of(client: ClientSide, frames: DataFrames, given: str | None, who: str) -> Staging:
@@ -64,7 +66,8 @@ class Staging:
                 f"{who}: the tasks of this job run on several machines, and no folder is known that all "
                 f"of them reach; set {options.CHECKPOINT_DIR.key!r}, or give staging=..."
             )
-        return Staging(tempfile.mkdtemp(prefix="riverrun-spark-"), store, is_own=True)
+        folder = tempfile.mkdtemp(prefix="riverrun-spark-")
+        return Staging(folder, store, is_own=True, is_temporary=True)
 
     def new_location(self, number: int) -> str:
         """Where one more file goes."""
@@ -77,12 +80,17 @@ class Staging:
         if "://" not in self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
             return
+        if not self.store.is_folder(self.folder):
+            return  # nothing was written
         for each in self.store.files(self.folder, hidden=True):
             self.store.delete(each.location)
 
-    def local_folder(self) -> Path | None:
-        """The folder, if it is on this machine and nobody else's."""
-        return Path(self.folder) if self.is_own and "://" not in self.folder else None
+    def temporary_folder(self) -> Path | None:
+        """The folder, if Spark may remove it when it ends.
+
+        One beside the checkpoints stays as they do: a job may go on from them after this process.
+        """
+        return Path(self.folder) if self.is_temporary else None
 
 
 class StagedFiles:

@@ -73,7 +73,9 @@ class SparkDataFrames:
         typed = from_arrow_schema(schema, prefer_timestamp_ntz=True)
         if not files:
             return session.createDataFrame([], typed)
-        return session.read.schema(typed).parquet(*files)
+        # A path alone is one of the session's default file system, which may be another.
+        located = [each if "://" in each else f"file://{each}" for each in files]
+        return session.read.schema(typed).parquet(*located)
 
     def delete_at_exit(self, session: Any, folder: Path) -> None:
         SparkJvm(session).delete_at_exit(folder)

@@ -216,3 +216,48 @@ def test_files_stay_while_another_job_manager_goes_on_with_the_job(
     assert folder.exists() is stays
     shutil.rmtree(folder, ignore_errors=True)
     program.close()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda: DataFrameSource(NUMBERS),
+        lambda: DataFrameSink(Types.LONG()),
+        lambda: ForeachBatchSink(print, Types.LONG()),
+    ],
+    ids=["from_spark", "to_spark", "for_each_batch"],
+)
+def test_files_beside_the_checkpoints_stay_when_the_process_ends(
+    end: Any, frames: ArrowFrames, tmp_path: Path
+) -> None:
+    end().prepare(ClientSide("local[2]", {"execution.checkpointing.dir": str(tmp_path)}))
+    assert frames.at_exit == []
+    end().prepare(ClientSide("local[2]", {}))
+    (folder,) = frames.at_exit
+    shutil.rmtree(folder)
+
+
+def test_a_frame_that_cannot_be_run_leaves_no_files(
+    frames: ArrowFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(frame: object, body: object) -> list[Any]:
+        raise ExternalError("no such table")
+
+    monkeypatch.setattr(frames, "for_each_partition", refuse)
+    program = env().from_spark(NUMBERS)._program
+    with pytest.raises(ExternalError, match="no such table"):
+        Prepared(program._transformations, IN_PROCESS)
+    (folder,) = frames.at_exit
+    assert not folder.exists()
+    program.close()
+
+
+def test_a_folder_whose_list_is_cut_off_is_filled_again(
+    frames: ArrowFrames, tmp_path: Path
+) -> None:
+    (tmp_path / "_staged.json").write_text('{"columns": [')
+    for _ in range(2):
+        source = DataFrameSource(NUMBERS, str(tmp_path))
+        source.prepare(IN_PROCESS)
+        assert [split.rows for split in source.create_splits(1)] == [5, 7, 3]
+    assert frames.runs == 1
