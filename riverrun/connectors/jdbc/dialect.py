@@ -75,6 +75,10 @@ class Dialect(ABC):
         """
 
     @abstractmethod
+    def interrupt(self, connection: Any) -> None:
+        """Break off the statement that runs, which fails then; called from another thread."""
+
+    @abstractmethod
     def trouble(self, error: Exception) -> Trouble:
         """What an error of the driver means."""
 

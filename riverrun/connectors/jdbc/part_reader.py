@@ -12,14 +12,13 @@ from riverrun.connectors.base.split_reader import OpenSplit, SplitRun
 from riverrun.connectors.jdbc.dialect import Dialect
 from riverrun.connectors.jdbc.errors import Trouble
 from riverrun.connectors.jdbc.parts import Part, statement_of
-from riverrun.connectors.jdbc.session import explained
+from riverrun.connectors.jdbc.session import BACKOFF, explained, interrupt
 from riverrun.serde.row import rows_of
 
 __all__ = ["OpenPart", "Reading"]
 
 _AHEAD: Final = 2
 """How many batches wait for the task."""
-_AGAIN_S: Final = 0.5
 
 Convert = Callable[[list[Any]], Any]
 
@@ -71,6 +70,7 @@ class OpenPart(OpenSplit[Any]):
         self._rows: list[Any] = []
         self._ready: queue.Queue[Any] = queue.Queue(_AHEAD)
         self._closed = threading.Event()
+        self._connection: Any = None
         self._thread = threading.Thread(
             target=self._serve, name=f"riverrun-jdbc-{part.name}", daemon=True
         )
@@ -101,6 +101,9 @@ class OpenPart(OpenSplit[Any]):
         with suppress(queue.Empty):
             while True:
                 self._ready.get_nowait()
+        connection = self._connection
+        if connection is not None:
+            interrupt(self._reading.dialect, connection)
         self._thread.join()
 
     def _records(self, rows: list[Any]) -> list[Any]:
@@ -124,10 +127,13 @@ class OpenPart(OpenSplit[Any]):
                 error = broken.error
                 passing = self._reading.dialect.trouble(error) is Trouble.PASSING
                 if not passing or tries > self._reading.max_retries:
-                    self._hand_over(explained(self._reading.dialect, self._reading.user, error))
+                    self._hand_over(
+                        explained(self._reading.dialect, self._reading.user, error, max(tries, 1))
+                    )
                     return
-                self._closed.wait(_AGAIN_S * 2**tries)
+                self._closed.wait(BACKOFF.delay(tries))
                 continue
+            tries = 0
             if self._reading.poll_ms is None:
                 self._hand_over(None)
                 return
@@ -138,7 +144,7 @@ class OpenPart(OpenSplit[Any]):
         dialect = self._reading.dialect
         opened = ExitStack()
         try:
-            connection = dialect.connect(reads=True)
+            connection = self._connection = dialect.connect(reads=True)
             opened.callback(_close, connection)
             if dialect.readers_hold_writers_up and part.key:
                 batches = self._pages(connection, part)
@@ -154,6 +160,7 @@ class OpenPart(OpenSplit[Any]):
         except Exception as e:
             raise _Broken(part, e) from e
         finally:
+            self._connection = None
             opened.close()
         return part
 

@@ -22,6 +22,8 @@ __all__ = ["PostgresDialect"]
 _IDLE_IN_TRANSACTION: Final = "60s"
 """When the server ends a transaction whose owner says nothing: it may hold a lock that others wait for."""
 
+_INTERRUPT_S: Final = 5.0
+
 _FROM_JDBC: Final = {
     "ApplicationName": "application_name",
     "connectTimeout": "connect_timeout",
@@ -104,6 +106,9 @@ class PostgresDialect(Dialect):
             ("0" if reads else _IDLE_IN_TRANSACTION,),
         )
         return connection
+
+    def interrupt(self, connection: Any) -> None:
+        connection.cancel_safe(timeout=_INTERRUPT_S)
 
     def trouble(self, error: Exception) -> Trouble:
         psycopg = require("psycopg", extra="postgresql", user=self.name)

@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
+from riverrun.connectors.base.backoff import Backoff
 from riverrun.connectors.jdbc.dialect import Dialect
 from riverrun.connectors.jdbc.errors import DatabaseFailed, DatabaseRefused, Trouble
 from riverrun.core.errors import RiverrunError
 
-__all__ = ["Session", "explained"]
+__all__ = ["BACKOFF", "Session", "explained", "interrupt"]
 
 R = TypeVar("R")
 log = logging.getLogger(__name__)
 
-_FIRST_DELAY_S: Final = 0.5
-_LONGEST_DELAY_S: Final = 30.0
+BACKOFF: Final = Backoff(first_s=0.5, most_s=30.0)
+"""How long a database is left alone after a failure that passes."""
 
 
 class Session:
@@ -30,7 +31,7 @@ class Session:
         dialect: the database.
         user: who works with it, for messages.
         max_retries: how often to try again.
-        sleep: waits so many seconds between two tries.
+        sleep: waits so many seconds between two tries; says True when there shall be no other.
         reads: whether transactions only read.
     """
 
@@ -39,7 +40,7 @@ class Session:
         dialect: Dialect,
         user: str,
         max_retries: int,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] = time.sleep,
         *,
         reads: bool = False,
     ) -> None:
@@ -71,12 +72,13 @@ class Session:
                     raise
                 if trouble is not Trouble.PASSING or tries == self._max_retries:
                     raise explained(self.dialect, self._user, error, tries + 1) from error
-                delay = min(_FIRST_DELAY_S * 2**tries, _LONGEST_DELAY_S)
+                delay = BACKOFF.delay(tries)
                 log.warning(
                     "database failed user=%s error=%s retry_in_s=%.1f", self._user, error, delay
                 )
                 self.drop()
-                self._sleep(delay)
+                if self._sleep(delay):
+                    raise explained(self.dialect, self._user, error, tries + 1) from error
                 tries += 1
 
     @contextmanager
@@ -100,6 +102,12 @@ class Session:
             with suppress(Exception):  # it may be lost already
                 connection.close()
 
+    def interrupt(self) -> None:
+        """Break off what the connection does at the moment; from any thread."""
+        connection = self._connection
+        if connection is not None:
+            interrupt(self.dialect, connection)
+
     def close(self) -> None:
         """End the connection."""
         self.drop()
@@ -108,6 +116,12 @@ class Session:
         if self._connection is None:
             self._connection = self.dialect.connect(reads=self._reads)
         return self._connection
+
+
+def interrupt(dialect: Dialect, connection: Any) -> None:
+    """Break off what a connection does at the moment; from any thread."""
+    with suppress(Exception):  # it may be lost already, or have nothing to do
+        dialect.interrupt(connection)
 
 
 def explained(dialect: Dialect, user: str, error: Exception, tries: int = 1) -> RiverrunError:

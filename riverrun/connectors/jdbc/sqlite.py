@@ -76,6 +76,9 @@ class SqliteDialect(Dialect):
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
+    def interrupt(self, connection: Any) -> None:
+        connection.interrupt()
+
     def trouble(self, error: Exception) -> Trouble:
         if not isinstance(error, sqlite3.Error):
             return Trouble.FOREIGN

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from riverrun.connectors.jdbc.errors import DatabaseFailed, Trouble
-from riverrun.connectors.jdbc.session import Session, explained
+from riverrun.connectors.jdbc.session import BACKOFF, Session, explained
 from riverrun.connectors.postgres_cdc.chunks import TransactionSnapshot
 from riverrun.connectors.postgres_cdc.lsn import lsn_of
 from riverrun.connectors.postgres_cdc.position import CdcSplit, TableLeft
@@ -24,7 +24,6 @@ __all__ = ["Begun", "Fed", "Feed", "Log", "TablesRead"]
 
 _AHEAD: Final = 4
 _MESSAGES_AT_ONCE: Final = 1000
-_AGAIN_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +78,9 @@ class Feed:
         self._confirmed = split.lsn or 0
         self._creating: ReplicationConnection | None = None
         """Waits for transactions of others, for as long as these take."""
+        self._session = Session(
+            settings.dialect, USER, settings.max_retries, self._closed.wait, reads=True
+        )
         self._bell, self._ring = socket.socketpair()
         self._thread = threading.Thread(target=self._serve, name="riverrun-cdc", daemon=True)
 
@@ -108,6 +110,7 @@ class Feed:
         creating = self._creating
         if creating is not None:
             creating.cancel()
+        self._session.interrupt()
         with suppress(queue.Empty):
             while True:
                 self._ready.get_nowait()
@@ -119,11 +122,8 @@ class Feed:
     # in the thread
 
     def _serve(self) -> None:
-        settings = self._settings
         try:
-            with closing(
-                Session(settings.dialect, USER, settings.max_retries, reads=True)
-            ) as session:
+            with closing(self._session) as session:
                 lsn = self._begin(session)
                 self._read_tables(session)
             self._follow(lsn)
@@ -196,7 +196,7 @@ class Feed:
                 tries = 0 if stream.lsn > before else tries + 1
                 if trouble is not Trouble.PASSING or tries > settings.max_retries:
                     raise self._given_up(e, tries) from e
-                self._closed.wait(_AGAIN_S * 2**tries)
+                self._closed.wait(BACKOFF.delay(tries))
 
     def _follow_one(self, stream: _Stream) -> None:
         with closing(ReplicationConnection(self._settings)) as connection:

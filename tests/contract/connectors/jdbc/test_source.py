@@ -227,6 +227,20 @@ def test_a_server_that_is_killed_while_it_is_read_is_read_on(
     assert sorted(seen) == list(range(1, 20001))
 
 
+def test_a_reader_closes_without_waiting_for_its_query(
+    postgresql: TestDatabase, opened: Opened
+) -> None:
+    source = opened(reading(postgresql).set_sql("SELECT pg_sleep(3600) IS NULL AS slept"))
+    reader = source.reader(source.parts(1))
+    reader.poll(1)
+    sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    wait_until(lambda: postgresql.execute(sleeping), what="the query to run")
+
+    reader.close()
+
+    wait_until(lambda: not postgresql.execute(sleeping), what="the query to end")
+
+
 @pytest.mark.parametrize(
     ("builder", "message"),
     [
