@@ -132,6 +132,7 @@ class Changes:
             each.table
             for oid in message.relations
             if (each := self._relations.get(oid)) is not None
+            and not (self._chunked and self._chunked.all_saw(each.table, self._begun.xid))
         ]
         if tables and not self._settings.skip_truncates:
             raise DatabaseRefused(

@@ -92,3 +92,8 @@ class ChunkedTables:
             return snapshots[0].sees(xid)
         place = bisect_left(self._uppers[table], key)
         return snapshots[min(place, len(snapshots) - 1)].sees(xid)
+
+    def all_saw(self, table: str, xid: int) -> bool:
+        """Whether every chunk of the table saw that transaction."""
+        snapshots = self._snapshots.get(table, [])
+        return bool(snapshots) and all(each.sees(xid) for each in snapshots)

@@ -114,6 +114,8 @@ def _ensure_publication(settings: CdcSettings, connection: Any) -> None:
         "SELECT 1 FROM pg_publication WHERE pubname = %s", (name,)
     ).fetchone()
     if found is None:
+        for table in settings.tables:
+            _refuse_without_identity(settings, connection, table)
         tables = ", ".join(dialect.table_name(table) for table in settings.tables)
         connection.execute(
             f"CREATE PUBLICATION {dialect.quote(name)} FOR TABLE {tables} "
@@ -132,6 +134,23 @@ def _ensure_publication(settings: CdcSettings, connection: Any) -> None:
         )
 
 
+def _refuse_without_identity(settings: CdcSettings, connection: Any, table: str) -> None:
+    """A publication must not break the programs that write to its tables."""
+    found = connection.execute(
+        "SELECT relreplident = 'n' OR (relreplident = 'd' AND NOT EXISTS (SELECT 1 FROM pg_index i "
+        "WHERE i.indrelid = c.oid AND i.indisprimary)) FROM pg_class c "
+        "WHERE oid = to_regclass(%s) AND relkind = 'r'",
+        (settings.dialect.table_name(table),),
+    ).fetchone()
+    if found is not None and found[0]:
+        raise DatabaseRefused(
+            f"{settings.where()}: rows of the table {table!r} have no identity (a primary key), and "
+            f"once it is published PostgreSQL refuses every UPDATE and DELETE of it; run: ALTER TABLE "
+            f"{settings.dialect.table_name(table)} REPLICA IDENTITY FULL, or make a publication of "
+            f"insertions yourself and name it with publication_name(...)"
+        )
+
+
 def _published(settings: CdcSettings, connection: Any, table: str, columns: Sequence[str]) -> Table:
     """Which columns and rows of the table the publication gives; all before PostgreSQL 15."""
     key = settings.dialect.primary_key(connection, table)
@@ -143,6 +162,13 @@ def _published(settings: CdcSettings, connection: Any, table: str, columns: Sequ
             "AND schemaname = %s AND tablename = %s",
             (settings.publication, schema, name),
         ).fetchone()
+    if connection.info.server_version < 180000:  # noqa: PLR2004
+        # Changes do not have them, whatever the catalogue says.
+        generated = connection.execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attgenerated <> ''",
+            (settings.dialect.table_name(table),),
+        ).fetchall()
+        columns = [each for each in columns if (each,) not in generated]
     return Table(table, key, tuple(columns), row_filter)
 
 

@@ -8,7 +8,9 @@ from enum import Enum
 from typing import Any, Final
 
 from riverrun.connectors.base.extras import require
+from riverrun.connectors.jdbc.errors import DatabaseRefused
 from riverrun.connectors.postgres_cdc.pgoutput import Cell, Relation, Unsent
+from riverrun.core.short_repr import short_repr
 from riverrun.serde.row import Row, RowKind, rows_of
 
 __all__ = ["METADATA", "RowMaker", "TableRows", "Unavailable"]
@@ -42,15 +44,18 @@ class TableRows:
     def values(self, cells: Sequence[Cell], instead: Sequence[Cell] | None = None) -> list[Any]:
         """The values; what was not sent comes from ``instead``, or is UNAVAILABLE."""
         values: list[Any] = []
-        for place, cell in enumerate(cells):
-            if cell is Unsent.UNSENT and instead is not None:
-                cell = instead[place]  # noqa: PLW2901  (the same cell, from where it is known)
-            if cell is None:
-                values.append(None)
-            elif cell is Unsent.UNSENT:
-                values.append(Unavailable.UNAVAILABLE)
-            else:
-                values.append(self.loads[place](cell))
+        try:
+            for place, cell in enumerate(cells):
+                if cell is Unsent.UNSENT and instead is not None:
+                    cell = instead[place]  # noqa: PLW2901  (the same cell, from where it is known)
+                if cell is None:
+                    values.append(None)
+                elif cell is Unsent.UNSENT:
+                    values.append(Unavailable.UNAVAILABLE)
+                else:
+                    values.append(self.loads[place](cell))
+        except Exception as error:
+            raise self._unreadable(cells, len(values), error) from error
         return values
 
     def key(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -64,6 +69,14 @@ class TableRows:
             names, values = METADATA + names, [self.table, lsn, time_ms, *values]
         (row,) = rows_of(names, [values], (kind.value,))
         return row
+
+    def _unreadable(self, cells: Sequence[Cell], place: int, error: Exception) -> DatabaseRefused:
+        key = {self.names[each]: cells[each] for each in self.key_places}
+        return DatabaseRefused(
+            f"PostgresCdcSource: the table {self.table!r}, row {short_repr(key)}, has the value "
+            f"{short_repr(cells[place])} in the column {self.names[place]!r}, which is no value in Python "
+            f"({error}); correct it, or leave the column out of the publication"
+        )
 
 
 class RowMaker:

@@ -257,6 +257,43 @@ def test_what_no_complete_checkpoint_covers_comes_again(
     assert [row.id for row in reading.rows(1)] == [3]
 
 
+def test_a_table_that_was_truncated_before_it_was_read_is_as_it_is(
+    orders: Database, capture: MakeCapture
+) -> None:
+    first = capture(capturing(orders))
+    first.poll()
+    wait_until(
+        lambda: orders.execute(
+            "SELECT 1 FROM pg_replication_slots WHERE confirmed_flush_lsn > '0/0'"
+        ),
+        what="a slot",
+    )
+    first.fail()
+    orders.execute("INSERT INTO orders VALUES (1)")
+    orders.execute("TRUNCATE orders")
+    orders.execute("INSERT INTO orders VALUES (2)")
+
+    second = capture(capturing(orders))
+    assert [row.id for row in second.rows(1)] == [2]
+    orders.execute("INSERT INTO orders VALUES (3)")
+    assert [row.id for row in second.rows(1)] == [3]
+
+
+def test_columns_that_changes_do_not_have_are_not_read_from_the_table(
+    database: Database, capture: MakeCapture
+) -> None:
+    database.execute(
+        "CREATE TABLE lines (id INT PRIMARY KEY, twice INT GENERATED ALWAYS AS (id * 2) STORED)"
+    )
+    database.execute("INSERT INTO lines VALUES (1)")
+    reading = capture(capturing(database, "lines"))
+    rows = reading.rows(1)
+    database.execute("INSERT INTO lines VALUES (2)")
+    rows += reading.rows(1)
+
+    assert [row.as_dict() for row in rows] == [{"id": 1}, {"id": 2}]
+
+
 def test_a_truncated_table_fails_the_job_unless_it_is_said_otherwise(
     orders: Database, capture: MakeCapture
 ) -> None:

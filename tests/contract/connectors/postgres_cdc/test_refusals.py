@@ -53,6 +53,31 @@ def test_a_publication_without_the_table_is_told_how_to_get_it(
         capture(capturing(orders).publication_name("empty")).poll()
 
 
+def test_a_table_whose_writers_would_fail_is_not_published(
+    database: Database, capture: MakeCapture
+) -> None:
+    database.execute("CREATE TABLE notes (text TEXT)")
+    database.execute("INSERT INTO notes VALUES ('a')")
+
+    with pytest.raises(ProgramError, match=r'ALTER TABLE "public"\."notes" REPLICA IDENTITY FULL'):
+        capture(capturing(database, "notes")).poll()
+    database.execute("UPDATE notes SET text = 'b'")
+    database.execute("ALTER TABLE notes REPLICA IDENTITY FULL")
+    assert [row.text for row in capture(capturing(database, "notes")).rows(1)] == ["b"]
+
+
+def test_a_value_that_python_does_not_have_is_named(orders: Database, capture: MakeCapture) -> None:
+    reading = capture(capturing(orders))
+    orders.execute("INSERT INTO orders VALUES (1)")
+    reading.rows(1)
+    orders.execute("INSERT INTO orders VALUES (2, 'pen', 'infinity')")
+
+    with pytest.raises(
+        ProgramError, match=r"'public\.orders', row .*2.* b'infinity' in the .*'at'"
+    ):
+        reading.rows(1)
+
+
 def test_a_slot_that_another_job_reads_from_is_in_use(
     orders: Database, capture: MakeCapture
 ) -> None:
