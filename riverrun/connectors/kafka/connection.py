@@ -134,6 +134,16 @@ class Connection:
         _validate(user, found, getattr(package, kind))
         return Connection(user, found)
 
+    def check_producer(self, **more: Any) -> None:
+        """Check the properties together with more, named as for ``client_properties``; connects to nothing.
+
+        Raises:
+            ConfigError: they do not go together.
+        """
+        from confluent_kafka import Producer  # noqa: PLC0415  (an extra)
+
+        _validate(self.user, self.client_properties(**more), Producer)
+
     @property
     def bootstrap_servers(self) -> str:
         """``host:port,...``."""

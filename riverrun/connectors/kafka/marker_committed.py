@@ -20,8 +20,7 @@ somebody goes back to an old savepoint."""
 class Committed:
     """Epochs by lineage: those up to a number, and single ones beyond it.
 
-    Numbers of a lineage are committed in order, except that after rescaling several subtasks may commit
-    what one has prepared.
+    Numbers of a lineage are committed in order; if ever they are not, what is missing stays missing.
     """
 
     lineages: Mapping[str, tuple[int, frozenset[int]]] = field(default_factory=dict)

@@ -23,6 +23,7 @@ _SETTINGS: Final = {
     "min.cleanable.dirty.ratio": "0.1",
 }
 _ANSWER_SECONDS: Final = 30.0
+"""Until librdkafka gives a request up, with an error of its own."""
 
 
 class MarkerTopic:
@@ -97,9 +98,11 @@ class MarkerTopic:
         admin = self._connection.admin()
         partition = TopicPartition(self.name, _PARTITION)
         asked = admin.list_offsets(
-            {partition: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_UNCOMMITTED
+            {partition: OffsetSpec.latest()},
+            isolation_level=IsolationLevel.READ_UNCOMMITTED,
+            request_timeout=_ANSWER_SECONDS,
         )
-        return int(asked[partition].result(_ANSWER_SECONDS).offset)
+        return int(asked[partition].result().offset)
 
     def _consumer_properties(self) -> dict[str, Any]:
         # Reads by offset: the group is never joined, and nothing is stored in it.
@@ -119,7 +122,8 @@ class MarkerTopic:
         admin = self._connection.admin()
         wanted = NewTopic(self.name, 1, config=_SETTINGS)
         try:
-            admin.create_topics([wanted])[self.name].result(_ANSWER_SECONDS)
+            made = admin.create_topics([wanted], request_timeout=_ANSWER_SECONDS)
+            made[self.name].result()
         except KafkaException as e:
             error = e.args[0]
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
@@ -136,7 +140,8 @@ class MarkerTopic:
         admin = self._connection.admin()
         resource = ConfigResource(ConfigResource.Type.TOPIC, self.name)
         try:
-            found = admin.describe_configs([resource])[resource].result(_ANSWER_SECONDS)
+            asked = admin.describe_configs([resource], request_timeout=_ANSWER_SECONDS)
+            found = asked[resource].result()
         except KafkaException as e:
             log.debug("cannot look at the settings of topic %r: %s", self.name, e.args[0].str())
             return

@@ -214,6 +214,7 @@ class KafkaSinkBuilder:
             raise ProgramError(
                 f"{_USER}: EXACTLY_ONCE needs acks='all', found {acks!r}; leave it out"
             )
+        connection.check_producer(transactional_id=self._prefix)
         settings = TransactionSettings(
             connection,
             self._prefix,

@@ -11,7 +11,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from riverrun.api.sink import Committable, Committer
@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 MAX_FENCED: Final = 5
 """How often in one commit another producer may take over before it is taken for a second job."""
+DEFAULT_TRANSACTION_MS: Final = 60_000
+LONGEST_TRANSACTION_MS: Final = 900_000
+"""What brokers allow unless they are told otherwise."""
 
 
 class KafkaProducerFenced(KafkaClientError):  # noqa: N818
@@ -100,6 +103,11 @@ class _Transactions:
         self._markers = markers
         self._subtask = subtask
         self._name = settings.name(subtask)
+        set_ms = settings.connection.properties.get("transaction.timeout.ms")
+        self._timeout_ms = DEFAULT_TRANSACTION_MS if set_ms is None else int(set_ms)
+        self._timeout_grows = set_ms is None
+        self._open_since: float | None = None
+        """When the transaction began that is open."""
         self._producer: RunProducer | None = None
         self._committed: Committed | None = None
         """What the marker says; ``None``: not read since this producer began."""
@@ -115,7 +123,7 @@ class _Transactions:
     def close(self) -> None:
         if self._producer is not None:
             self._producer.drop()
-            self._producer = self._committed = None
+            self._producer = self._committed = self._open_since = None
 
     def _retried(self, action: Callable[[float], None]) -> None:
         from confluent_kafka import KafkaException  # noqa: PLC0415  (an extra)
@@ -126,9 +134,12 @@ class _Transactions:
             try:
                 action(deadline)
             except (KafkaException, NotDelivered) as e:
-                trouble = self._trouble(e)
+                trouble, timed_out = self._trouble(e), self._has_timed_out()
                 self.close()
-                fenced += trouble.is_fenced
+                if trouble.is_fenced and timed_out:
+                    trouble = self._too_slow(trouble)
+                else:
+                    fenced += trouble.is_fenced
                 self._raise_when_hopeless(trouble, fenced, deadline, e)
                 log.info("transactional id %r: %s; trying again", self._name, trouble.text)
                 # Subtasks that fence each other after rescaling must not go on in step.
@@ -140,6 +151,18 @@ class _Transactions:
         # A message that was refused is the cause of whatever its transaction fails with.
         refused = None if self._producer is None else self._producer.failure
         return Trouble.of(refused or error)
+
+    def _has_timed_out(self) -> bool:
+        since = self._open_since
+        return since is not None and time.monotonic() - since >= self._timeout_ms / 1000
+
+    def _too_slow(self, trouble: Trouble) -> Trouble:
+        """The broker ended the transaction, which looks as if another producer had taken over."""
+        text = f"a transaction was not done within transaction.timeout.ms={self._timeout_ms}"
+        if self._timeout_grows:
+            self._timeout_ms = min(2 * self._timeout_ms, LONGEST_TRANSACTION_MS)
+        log.warning("transactional id %r: %s", self._name, text)
+        return replace(trouble, text=f"{text} ({trouble.text}); take checkpoints more often")
 
     def _raise_when_hopeless(
         self, trouble: Trouble, fenced: int, deadline: float, cause: Exception
@@ -166,7 +189,11 @@ class _Transactions:
 
     def _started(self, deadline: float) -> RunProducer:
         if self._producer is None:
-            self._producer = RunProducer(self._settings.connection, transactional_id=self._name)
+            self._producer = RunProducer(
+                self._settings.connection,
+                transactional_id=self._name,
+                transaction_timeout_ms=self._timeout_ms,
+            )
             client = self._producer.client
             # With a broker at hand the coordinator is found at once, otherwise half a second later.
             client.list_topics(self._markers.name, timeout=max(1.0, deadline - time.monotonic()))
@@ -184,10 +211,11 @@ class _Transactions:
             return
         committed = before.with_epochs(each.value for each in missing)
         producer.client.begin_transaction()
+        self._open_since = time.monotonic()
         for each in missing:
             for run in each.value.runs():
                 producer.send(run)
         marker = committed.encode(self._subtask, missing[-1].checkpoint)
         producer.send(self._markers.message(self._name, marker))
         repeated(producer.client.commit_transaction, deadline)
-        self._committed = committed
+        self._committed, self._open_since = committed, None

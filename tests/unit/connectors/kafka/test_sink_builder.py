@@ -79,6 +79,11 @@ def test_only_exactly_once_has_a_committer() -> None:
         (lambda: builder().set_property("ssl.truststore.location", "a.jks"), "ssl.ca.location"),
         (lambda: builder().set_property("sasl.jaas.config", "PlainLoginModule"), "sasl.username"),
         (lambda: exactly_once().set_property("acks", "1"), "needs acks='all', found '1'"),
+        (lambda: exactly_once().set_property("enable.idempotence", False), "enable.idempotence"),
+        (
+            lambda: exactly_once().set_property("delivery.timeout.ms", 600_000),
+            "transaction.timeout.ms",
+        ),
         (lambda: exactly_once().set_max_epoch_bytes(0), "expected 1 or more"),
     ],
 )
