@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -63,7 +64,7 @@ class DeltaSink(Sink[Any]):
 
     def __init__(
         self,
-        table: str,
+        table: str | os.PathLike[str],
         row_type: TypeInformation,
         *,
         partition_by: Sequence[str] = (),
@@ -71,8 +72,9 @@ class DeltaSink(Sink[Any]):
         settings: LakeSettings = _USUAL,
     ) -> None:
         require("deltalake", extra="delta", user="DeltaSink")
-        self._who = f"DeltaSink {table!r}"
-        self._table = str(table)
+        self._who = f"DeltaSink {str(table)!r}"
+        # Workers have other working directories than the program.
+        self._table = str(table) if "://" in str(table) else os.path.abspath(table)  # noqa: PTH100
         self._row_type = row_type
         self._partition_by = tuple(partition_by)
         self._storage_options = dict(storage_options or {})
@@ -122,7 +124,7 @@ class DeltaLakeTable(LakeTable):
         except missing:
             return None
         except Exception as error:
-            raise self._trouble("cannot be read", error) from error
+            raise self.trouble("cannot be read", error) from error
 
     def open(self, records: pa.Schema, transaction: str, subtask: int) -> OpenTable:
         table = self.load() or self._created(records)
@@ -167,7 +169,7 @@ class DeltaLakeTable(LakeTable):
         except Exception as error:
             if (table := self.load()) is not None:
                 return table
-            raise self._trouble("cannot be created", error) from error
+            raise self.trouble("cannot be created", error) from error
         return self.load()
 
     def _widened(self, table: Any, records: pa.Schema) -> Any:
@@ -186,12 +188,13 @@ class DeltaLakeTable(LakeTable):
             except Exception as error:  # noqa: BLE001  (the table decides: has it the columns now?)
                 failure = error
             table = self.load()
-        raise self._trouble("does not take more columns", failure)
+        raise self.trouble("does not take more columns", failure)
 
     def _options(self) -> dict[str, str] | None:
         return dict(self.storage_options) or None
 
-    def _trouble(self, what: str, error: Exception | None) -> ExternalError:
+    def trouble(self, what: str, error: Exception | None) -> ExternalError:
+        """The error for what a table's own software said; that of a library may not even pickle."""
         said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return ExternalError(
             f"{self.who}: the table {what} ({said}); check the address, the "
@@ -250,6 +253,8 @@ class DeltaCommitter(TableCommitter[Any]):
             )
         except errors.CommitFailedError as error:
             raise Conflict(str(error)) from error
+        except Exception as error:
+            raise self._table.trouble(f"does not take checkpoint {checkpoint}", error) from error
 
 
 def _check_partition_columns(who: str, columns: pa.Schema, partition_by: Sequence[str]) -> None:

@@ -131,7 +131,7 @@ class IcebergLakeTable(LakeTable):
                 return catalogs.load_catalog(name, **properties)
             except Exception as error:  # noqa: BLE001  (each kind of catalog has its own)
                 failure = error
-        raise self._trouble("its catalog cannot be reached", failure) from failure
+        raise self.trouble("its catalog cannot be reached", failure) from failure
 
     def load(self, catalog: Any) -> Any:
         """The table as it is now; None if there is none."""
@@ -141,7 +141,7 @@ class IcebergLakeTable(LakeTable):
         except (errors.NoSuchTableError, errors.NoSuchNamespaceError):
             return None
         except Exception as error:
-            raise self._trouble("it cannot be read", error) from error
+            raise self.trouble("it cannot be read", error) from error
 
     def open(self, records: pa.Schema, transaction: str, subtask: int) -> OpenTable:
         catalog = self.connect()
@@ -183,7 +183,7 @@ class IcebergLakeTable(LakeTable):
                 failure = error
             if (table := self.load(catalog)) is not None:
                 return table
-        raise self._trouble("it cannot be created", failure) from failure
+        raise self.trouble("it cannot be created", failure) from failure
 
     def _create(self, catalog: Any, records: pa.Schema) -> None:
         parse = require("pyiceberg.transforms", extra="iceberg", user=self.who).parse_transform
@@ -212,9 +212,10 @@ class IcebergLakeTable(LakeTable):
             except Exception as error:  # noqa: BLE001  (the table decides: has it the columns now?)
                 failure = error
             table = self.load(catalog)
-        raise self._trouble("it does not take more columns", failure)
+        raise self.trouble("it does not take more columns", failure)
 
-    def _trouble(self, what: str, error: Exception | None) -> ExternalError:
+    def trouble(self, what: str, error: Exception | None) -> ExternalError:
+        """The error for what a table's own software said; that of a library may not even pickle."""
         said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return ExternalError(
             f"{self.who}: {what} ({said}); check the table's name, the "
@@ -266,6 +267,11 @@ class IcebergCommitter(TableCommitter[Any]):
                         append.append_data_file(self._data_file(table, file))
         except errors.CommitFailedException as error:
             raise Conflict(str(error)) from error
+        except ExternalError:
+            raise
+        except Exception as error:
+            what = f"it does not take checkpoint {checkpoint}"
+            raise self._table.trouble(what, error) from error
 
     def close(self) -> None:
         if self._catalog is not None:

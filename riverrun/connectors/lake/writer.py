@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -12,9 +13,10 @@ import pyarrow as pa
 
 from riverrun.api.sink import SinkWriter, SinkWriterContext
 from riverrun.connectors.base.rolling_parquet import DataFiles, RollingParquet
-from riverrun.connectors.base.table_columns import table_batch
+from riverrun.connectors.base.table_columns import NotARowOfATable, table_batch
 from riverrun.connectors.lake.partitions import PartitionField, split
 from riverrun.connectors.lake.settings import LakeSettings
+from riverrun.core.errors import ExternalError
 from riverrun.serde.columns import ColumnLayout
 
 __all__ = ["LakeTable", "LakeWriter", "OpenTable", "data_file_name", "transaction_id"]
@@ -34,6 +36,9 @@ class OpenTable:
 
 class LakeTable(ABC):
     """How a kind of table is opened; picklable, holds no connection."""
+
+    who: str
+    """The sink, for messages."""
 
     @abstractmethod
     def open(self, records: pa.Schema, transaction: str, subtask: int) -> OpenTable:
@@ -88,17 +93,40 @@ class LakeWriter(SinkWriter[Any]):
         opened, rolling = self._opened, self._rolling
         assert opened is not None and rolling is not None  # noqa: S101, PT018  (opened before)
         batch = table_batch(self._layout.run_of(values), opened.columns)
-        names = opened.file_columns.names
+        columns = opened.file_columns
         for partition, rows in split(batch, opened.partition_by):
-            rolling.add(partition, rows.select(names).cast(opened.file_columns))
+            part = self._typed(rows.select(columns.names), columns)
+            with self._reported():
+                rolling.add(partition, part)
 
     def prepare_commit(self) -> list[Any]:
         assert self._rolling is not None  # noqa: S101  (opened before)
-        return self._rolling.close_all()
+        with self._reported():
+            return self._rolling.close_all()
 
     def close(self) -> None:
         if self._rolling is not None:
             self._rolling.abandon()
+
+    def _typed(self, rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+        try:
+            return rows.cast(columns)
+        except ValueError as error:
+            raise NotARowOfATable(
+                f"{self._table.who}: a record does not fit the table ({error}); fill in what is missing, "
+                f"or filter such records out before"
+            ) from error
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            said = str(error).partition("\n")[0]
+            raise ExternalError(
+                f"{self._table.who}: a data file cannot be written ({type(error).__name__}: {said}); see "
+                f"whether the disk or the store has room, is reachable, and may be written to"
+            ) from error
 
 
 def transaction_id(made: str, context: SinkWriterContext) -> str:

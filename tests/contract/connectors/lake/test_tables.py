@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -9,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import DeltaError
 
 from riverrun.connectors.lake.delta import DeltaSink
 from riverrun.connectors.lake.iceberg import IcebergSink
@@ -205,6 +208,53 @@ def test_an_unreachable_store_is_named_without_its_secrets(tmp_path: Path) -> No
     ) as e:
         sink.create_writer(context(config=config)).open()
     assert "hush" not in str(e.value) + repr(sink) + repr(sink._opener(context(config=config)))
+
+
+def test_a_relative_path_is_that_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sink = DeltaSink("orders", ORDERS)
+    monkeypatch.chdir("/")
+    assert sink._opener(context()).uri == str(tmp_path / "orders")
+
+
+def test_data_files_that_cannot_be_written_are_an_error_that_names_the_sink(tmp_path: Path) -> None:
+    writer = DeltaSink(tmp_path / "orders", ORDERS).create_writer(context())
+    writer.open()
+    shutil.rmtree(tmp_path / "orders")
+    writer.write_run([Row(id=1, shop="a")], None)
+    with pytest.raises(ExternalError, match=r"DeltaSink '.*': a data file cannot be written"):
+        writer.prepare_commit()
+    writer.close()
+
+
+def test_a_missing_value_of_a_column_that_needs_one_is_named(tmp_path: Path) -> None:
+    columns = pa.schema([pa.field("id", pa.int64(), nullable=False), ("shop", pa.string())])
+    DeltaTable.create(str(tmp_path / "orders"), Schema.from_arrow(columns))
+    writer = DeltaSink(tmp_path / "orders", ORDERS).create_writer(context())
+    writer.open()
+    with pytest.raises(ProgramError, match=r"DeltaSink '.*': a record does not fit .*'id'"):
+        writer.write_run([Row(id=None, shop="a")], None)
+    writer.close()
+
+
+def test_what_a_table_refuses_is_told_by_an_error_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = DeltaSink(tmp_path / "orders", ORDERS)
+    writer = sink.create_writer(context())
+    writer.open()
+    writer.write_run([Row(id=1, shop="a")], None)
+    prepared = writer.prepare_commit()
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise DeltaError("the table is read only")
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", refuse)
+    with pytest.raises(ExternalError, match=r"does not take checkpoint 7 .*read only") as refused:
+        sink.create_global_committer(context()).commit(7, prepared)
+    assert pickle.loads(pickle.dumps(refused.value)).args == refused.value.args
 
 
 def test_iceberg_partitions_are_transforms_of_columns(tmp_path: Path) -> None:
