@@ -6,6 +6,7 @@ holds few of them and a bounded amount of memory, however many partitions there 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -96,7 +97,9 @@ class RollingParquet:
         for part in parts.values():
             if part.writer is not None:
                 part.writer.is_open = False  # or it would write on when it is collected
-                part.out.close()
+            if part.out is not None:
+                with suppress(OSError, pa.ArrowException):  # the store may be what failed
+                    part.out.close()
 
     def _write(self, partition: tuple[Any, ...], part: _Part) -> None:
         if not part.rows:
@@ -125,12 +128,12 @@ class RollingParquet:
             self._close(opened[0], part)
 
     def _close(self, partition: tuple[Any, ...], part: _Part) -> None:
+        writer = part.writer
+        if writer is not None:
+            writer.close()
+            part.writer = None
+            size = part.out.tell()
+            part.out.close()
+            metadata = writer.writer.metadata
+            self._closed.append(self._files.facts(part.path, partition, size, metadata))
         self._parts.pop(partition, None)
-        writer, part.writer = part.writer, None
-        if writer is None:
-            return
-        writer.close()
-        size = part.out.tell()
-        part.out.close()
-        metadata = writer.writer.metadata
-        self._closed.append(self._files.facts(part.path, partition, size, metadata))

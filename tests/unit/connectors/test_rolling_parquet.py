@@ -98,3 +98,29 @@ def test_the_largest_partition_is_written_when_memory_runs_short(
     writing.abandon()
     assert all(each.closed for each in files.files.values())
     assert writing.close_all() == []
+
+
+class FullDisk(InMemory):
+    """Files of one partition cannot be written to their end."""
+
+    def create(self, partition: tuple[Any, ...]) -> tuple[str, Any]:
+        path, out = super().create(partition)
+        if partition == ("full",):
+
+            def refuse(_: bytes) -> int:
+                raise OSError("no space left")
+
+            self.files[path].write = refuse  # type: ignore[method-assign, assignment]
+        return path, out
+
+
+def test_after_a_failure_every_file_is_let_go() -> None:
+    files = FullDisk()
+    parts = rolling(files)
+    for partition in ("full", "fine"):
+        parts.add((partition,), batch(1))
+    with pytest.raises(OSError, match="no space left"):
+        parts.close_all()
+    parts.abandon()
+    assert files.files
+    assert all(each.closed for each in files.files.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from riverrun.connectors.lake.settings import LakeSettings
 from riverrun.connectors.lake.table_check import TableMismatch, check_columns, fits, wanted_columns
 
 INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()
@@ -54,3 +55,8 @@ def test_columns_come_in_the_order_and_with_the_types_of_the_table() -> None:
     assert wanted_columns(pa.schema([("c", INT), ("a", INT)]), table) == pa.schema(
         [("a", LONG), ("c", LONG)]
     )
+
+
+def test_a_compression_that_nobody_knows_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="compression: is 'zip'; expected one of"):
+        LakeSettings(compression="zip")
