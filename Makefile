@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -q --timeout=300
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo fmt lint test test-unit test-spark test-slow soak check bench clean
+.PHONY: help setup demo fmt lint test test-unit test-spark test-slow soak check bench bench-guard clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ bench: setup ## the benchmarks; ratios within one run
 	@$(BIN)/python -m benchmarks.run
 	@$(BIN)/python -m benchmarks.state --quick
 	@$(BIN)/python -m benchmarks.checkpoints --quick
+
+bench-guard: setup ## whether the hot paths still cost what they did, beside a bare loop
+	@$(BIN)/python -m benchmarks.guard
 
 clean: ## remove the environment and everything generated
 	@rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
