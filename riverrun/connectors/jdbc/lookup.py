@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from riverrun.api.async_functions import AsyncFunction
 from riverrun.api.runtime_context import RuntimeContext
+from riverrun.connectors.base.batched_lookup import BatchedLookup
+from riverrun.connectors.base.lookup_cache import LookupCache
 from riverrun.connectors.jdbc.connection import JdbcConnectionOptions
 from riverrun.connectors.jdbc.dialect import Dialect
 from riverrun.connectors.jdbc.dialects import dialect_of
 from riverrun.connectors.jdbc.errors import DatabaseRefused
-from riverrun.connectors.jdbc.lookup_cache import LookupCache
 from riverrun.connectors.jdbc.session import Session
 from riverrun.core.clock import SystemClock
 from riverrun.core.errors import ProgramError
@@ -98,34 +96,28 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
             self._types = session.run(lambda connection: self._checked(dialect, connection))
         self._sessions: list[Session] = []
         self._own = threading.local()
-        self._pool = ThreadPoolExecutor(options.connections, "riverrun-jdbc-lookup")
-        self._cache = LookupCache(
+        cache = LookupCache(
             options.cache_max_rows,
             options.cache_ttl_ms,
             keep_missing=options.cache_missing,
             clock=SystemClock(),
         )
-        self._asked: dict[tuple[Any, ...], asyncio.Future[Sequence[Row]]] = {}
-        self._next: list[tuple[Any, ...]] = []
-        metrics = runtime_context.get_metrics_group()
-        self._hits = metrics.counter("lookupCacheHits")
-        self._misses = metrics.counter("lookupCacheMisses")
-        metrics.gauge("lookupCacheSize", lambda: float(len(self._cache)))
+        self._lookup = BatchedLookup(
+            self._fetch,
+            cache,
+            name="riverrun-jdbc-lookup",
+            threads=options.connections,
+            most=options.batch_size,
+            metrics=runtime_context.get_metrics_group(),
+        )
 
     def close(self) -> None:
-        self._pool.shutdown()
+        self._lookup.close()
         for session in self._sessions:
             session.close()
 
     async def async_invoke(self, value: Any) -> list[Any]:
-        key = self._key_of(value)
-        rows = self._cache.get(key)
-        if rows is not None:
-            self._hits.inc()
-            return self._join(value, rows)
-        self._misses.inc()
-        # Whoever gives up waiting must not take the answer from the others.
-        return self._join(value, await asyncio.shield(self._answer(key)))
+        return self._join(value, await self._lookup.rows(self._key_of(value)))
 
     def _key_of(self, value: Any) -> tuple[Any, ...]:
         given = self._key(value)
@@ -137,42 +129,7 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
             )
         return key
 
-    def _answer(self, key: tuple[Any, ...]) -> asyncio.Future[Sequence[Row]]:
-        """The rows of ``key``, asked for with all others that come in this round of the loop."""
-        waiting = self._asked.get(key)
-        if waiting is None:
-            loop = asyncio.get_running_loop()
-            waiting = self._asked[key] = loop.create_future()
-            if not self._next:
-                loop.call_soon(self._ask, loop)
-            self._next.append(key)
-        return waiting
-
-    def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
-        keys, self._next = self._next, []
-        size = self._options.batch_size
-        for start in range(0, len(keys), size):
-            some = keys[start : start + size]
-            answer = loop.run_in_executor(self._pool, self._fetch, some)
-            answer.add_done_callback(partial(self._deliver, some))
-
-    def _deliver(
-        self, keys: Sequence[tuple[Any, ...]], done: asyncio.Future[list[list[Row]]]
-    ) -> None:
-        if done.cancelled():
-            return
-        error = done.exception()
-        for place, key in enumerate(keys):
-            waiting = self._asked.pop(key)
-            if error is not None:
-                waiting.set_exception(error)
-                waiting.exception()  # seen, also if nobody waits any more
-                continue
-            rows = done.result()[place]
-            self._cache.put(key, rows)
-            waiting.set_result(rows)
-
-    # in the pool's threads
+    # in threads of the lookup
 
     def _fetch(self, keys: Sequence[tuple[Any, ...]]) -> list[list[Row]]:
         dialect = self._dialect

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, Final
 
 from riverrun.api.async_functions import AsyncFunction
 from riverrun.api.runtime_context import RuntimeContext
-from riverrun.connectors.jdbc.lookup_cache import LookupCache
+from riverrun.connectors.base.batched_lookup import BatchedLookup
+from riverrun.connectors.base.lookup_cache import LookupCache
 from riverrun.connectors.redis.connection import RedisServer
 from riverrun.core.clock import SystemClock
 from riverrun.core.time import DurationLike, to_millis
@@ -73,70 +71,32 @@ class RedisLookupFunction(AsyncFunction[Any, Any]):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._client = self._server.connect()
-        # One thread: the round trips of one connection come one after the other anyway.
-        self._pool = ThreadPoolExecutor(1, "riverrun-redis-lookup")
-        self._cache = LookupCache(
+        cache = LookupCache(
             self._cache_size,
             self._cache_ttl_ms,
             keep_missing=self._cache_missing,
             clock=SystemClock(),
         )
-        self._asked: dict[str | bytes, asyncio.Future[Any]] = {}
-        self._next: list[str | bytes] = []
-        metrics = runtime_context.get_metrics_group()
-        self._hits = metrics.counter("lookupCacheHits")
-        self._misses = metrics.counter("lookupCacheMisses")
-        metrics.gauge("lookupCacheSize", lambda: float(len(self._cache)))
+        self._lookup = BatchedLookup(
+            self._fetch,
+            cache,
+            name="riverrun-redis-lookup",
+            threads=1,  # the round trips of one connection come one after the other anyway
+            most=_BATCH,
+            metrics=runtime_context.get_metrics_group(),
+        )
 
     def close(self) -> None:
-        self._pool.shutdown()
+        self._lookup.close()
         self._client.close()
 
     async def async_invoke(self, value: Any) -> list[Any]:
-        key = self._key(value)
-        known = self._cache.get(key)
-        if known is not None:
-            self._hits.inc()
-            return self._join(value, known[0] if known else None)
-        self._misses.inc()
-        # Whoever gives up waiting must not take the answer from the others.
-        return self._join(value, await asyncio.shield(self._answer(key)))
+        found = await self._lookup.rows(self._key(value))
+        return self._join(value, found[0] if found else None)
 
-    def _answer(self, key: str | bytes) -> asyncio.Future[Any]:
-        """What ``key`` holds, asked for with all others that come in this round of the loop."""
-        waiting = self._asked.get(key)
-        if waiting is None:
-            loop = asyncio.get_running_loop()
-            waiting = self._asked[key] = loop.create_future()
-            if not self._next:
-                loop.call_soon(self._ask, loop)
-            self._next.append(key)
-        return waiting
+    # in the lookup's thread
 
-    def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
-        keys, self._next = self._next, []
-        for start in range(0, len(keys), _BATCH):
-            some = keys[start : start + _BATCH]
-            answer = loop.run_in_executor(self._pool, self._fetch, some)
-            answer.add_done_callback(partial(self._deliver, some))
-
-    def _deliver(self, keys: Sequence[str | bytes], done: asyncio.Future[list[Any]]) -> None:
-        if done.cancelled():
-            return
-        error = done.exception()
-        for place, key in enumerate(keys):
-            waiting = self._asked.pop(key)
-            if error is not None:
-                waiting.set_exception(error)
-                waiting.exception()  # seen, also if nobody waits any more
-                continue
-            found = done.result()[place]
-            self._cache.put(key, [] if found is None else [found])
-            waiting.set_result(found)
-
-    # in the pool's thread
-
-    def _fetch(self, keys: Sequence[str | bytes]) -> list[Any]:
+    def _fetch(self, keys: Sequence[str | bytes]) -> list[list[Any]]:
         def ask(redis: Any) -> list[Any]:
             if self._command == "GET":
                 return list(redis.mget(keys))
@@ -145,4 +105,4 @@ class RedisLookupFunction(AsyncFunction[Any, Any]):
                     pipeline.hgetall(key)
                 return [found or None for found in pipeline.execute()]
 
-        return self._client.run(ask) or []
+        return [[] if found is None else [found] for found in self._client.run(ask) or []]

@@ -62,7 +62,7 @@ def ask(function: JdbcLookupFunction, *values: Any) -> list[Any]:
 
 
 def counted(function: JdbcLookupFunction) -> tuple[int, int]:
-    return function._hits.get_count(), function._misses.get_count()
+    return function._lookup._hits.get_count(), function._lookup._misses.get_count()
 
 
 def test_each_record_comes_out_with_its_rows(lookup: MakeLookup) -> None:
@@ -86,7 +86,7 @@ def test_keys_that_wait_together_are_asked_for_in_one_query(
         asked.append(len(keys))
         return fetch(keys)
 
-    monkeypatch.setattr(function, "_fetch", counting)
+    monkeypatch.setattr(function._lookup, "_fetch", counting)
     found = ask(function, *range(20), *range(5))
 
     assert sorted(asked) == [10, 10]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riverrun.connectors.jdbc.lookup_cache import LookupCache
+from riverrun.connectors.base.lookup_cache import LookupCache
 from riverrun.core.clock import ManualClock
 
 
