@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from riverrun.connectors.base.extras import require
-from riverrun.connectors.files.output_columns import GROUP_ROWS, open_columnar
+from riverrun.connectors.files.output_columns import GROUP_ROWS, abandon_columnar, open_columnar
 
 __all__ = ["FileCompactStrategy", "FileCompactor"]
 
@@ -132,19 +132,24 @@ class _Parquet(FileCompactor):
 
         writer: Any = None
         held: list[Any] = []
-        for file in inputs:
-            reader = parquet.ParquetFile(file)
-            if writer is None:
-                writer = open_columnar("parquet", output, reader.schema_arrow, self.options)
-            for batch in reader.iter_batches(batch_size=GROUP_ROWS):
-                held.append(batch)
-                if sum(each.num_rows for each in held) >= GROUP_ROWS:
-                    writer.write_table(pa.Table.from_batches(held))
-                    held.clear()
-        if held:
-            writer.write_table(pa.Table.from_batches(held))
-        if writer is not None:
-            writer.close()
+        try:
+            for file in inputs:
+                reader = parquet.ParquetFile(file)
+                if writer is None:
+                    writer = open_columnar("parquet", output, reader.schema_arrow, self.options)
+                for batch in reader.iter_batches(batch_size=GROUP_ROWS):
+                    held.append(batch)
+                    if sum(each.num_rows for each in held) >= GROUP_ROWS:
+                        writer.write_table(pa.Table.from_batches(held))
+                        held.clear()
+            if held:
+                writer.write_table(pa.Table.from_batches(held))
+            if writer is not None:
+                writer.close()
+        except BaseException:
+            if writer is not None:
+                abandon_columnar(writer)
+            raise
 
 
 class _Avro(FileCompactor):

@@ -112,20 +112,25 @@ def open_columnar(kind: str, file: Any, schema: pa.Schema, options: Mapping[str,
     return _Orc(orc.ORCWriter(file, **options), schema)
 
 
+def abandon_columnar(writer: Any) -> None:
+    """Let go of what ``open_columnar`` gave: pyarrow's writers write on when they are collected."""
+    (writer.inner if isinstance(writer, _Orc) else writer).is_open = False
+
+
 class _Orc:
     def __init__(self, writer: Any, schema: pa.Schema) -> None:
-        self._writer = writer
+        self.inner = writer
         self._schema = schema
         self._empty = True
 
     def write_table(self, table: pa.Table) -> None:
-        self._writer.write(table)
+        self.inner.write(table)
         self._empty = False
 
     def close(self) -> None:
         if self._empty:
-            self._writer.write(self._schema.empty_table())
-        self._writer.close()
+            self.inner.write(self._schema.empty_table())
+        self.inner.close()
 
 
 class _ColumnarWriter(BulkWriter):
@@ -156,6 +161,9 @@ class _ColumnarWriter(BulkWriter):
     def finish(self) -> None:
         self._write()
         self._writer.close()
+
+    def abandon(self) -> None:
+        abandon_columnar(self._writer)
 
     def _batch(self, values: Sequence[Any]) -> pa.RecordBatch:
         names = list(self._layout.names)

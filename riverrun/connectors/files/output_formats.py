@@ -36,6 +36,9 @@ class BulkWriter(ABC):
     def finish(self) -> None:
         """Write all that is left; the file is closed by the sink."""
 
+    def abandon(self) -> None:  # noqa: B027  (an optional hook)
+        """Write no more: nobody wants the file. Called instead of ``finish``."""
+
 
 class Part(ABC):
     """A part that takes records."""
@@ -62,6 +65,9 @@ class Part(ABC):
     @abstractmethod
     def finish(self) -> Pending:
         """No more records follow."""
+
+    def abandon(self) -> None:  # noqa: B027  (an optional hook)
+        """Let go of what writes to the file, which is about to be closed; never raises."""
 
 
 class PartFormat(ABC):
@@ -202,6 +208,11 @@ class _BulkPart(Part):
         add_element = self._writer.add_element
         for piece in pieces:
             add_element(piece)
+
+    def abandon(self) -> None:
+        abandon = getattr(self._writer, "abandon", None)
+        if abandon is not None:
+            abandon()
 
     def persist(self) -> int:
         raise NotImplementedError("the parts of bulk formats end at every checkpoint")

@@ -115,6 +115,7 @@ class Bucket:
     def release(self) -> list[Pending]:
         """Let go of the open part, whatever happened; what was closed and no checkpoint knows."""
         if self._part is not None:
+            self._part.abandon()
             if self._saved is None:
                 self._part.file.discard()
             else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import zstandard
 from pyarrow import orc, parquet
 
 from riverrun.api.serialization import BulkWriterFactory, Encoder, SimpleStringSchema
-from riverrun.api.sink import Sink
+from riverrun.api.sink import Sink, SinkWriterContext
 from riverrun.connectors.files import output_columns
 from riverrun.connectors.files.bucket_assigners import BucketAssigner
 from riverrun.connectors.files.compaction_strategy import FileCompactor
@@ -149,6 +151,23 @@ def test_runs_gather_into_groups_of_rows(tmp_path: Path, monkeypatch: pytest.Mon
 def test_orc_has_a_column_for_each_field(tmp_path: Path) -> None:
     files = written(bulk(tmp_path, OrcBulkWriters.for_row_type(ROW_TYPE)), tmp_path, ROWS)
     assert orc.read_table(io.BytesIO(files[0])).to_pylist() == DICTS
+
+
+@pytest.mark.parametrize("kind", [ParquetBulkWriters, OrcBulkWriters])
+def test_a_file_that_nobody_wants_is_not_written_to_when_its_writer_is_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    heard: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    context = SinkWriterContext(0, 1, "sink", None)  # type: ignore[arg-type]
+    writer = bulk(tmp_path, kind.for_row_type(ROW_TYPE)).create_writer(context)
+    writer.open()
+    writer.write_run(ROWS, None)
+    writer.close()
+    del writer
+    gc.collect()
+    assert heard == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_avro_takes_rows_and_dicts(tmp_path: Path) -> None:
