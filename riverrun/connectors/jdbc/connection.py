@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from riverrun.connectors.base.shown_address import shown_address
 from riverrun.core.errors import ProgramError
 
 __all__ = ["JdbcConnectionOptions"]
@@ -89,9 +90,4 @@ class JdbcConnectionOptions:
         >>> JdbcConnectionOptions("jdbc:postgresql://u:p@db/shop?password=x").shown_url()
         'jdbc:postgresql://db/shop'
         """
-        address = self.url.partition("?")[0]
-        scheme, slashes, rest = address.partition("://")
-        if not slashes:
-            return address
-        host, slash, path = rest.partition("/")
-        return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+        return shown_address(self.url)

@@ -66,6 +66,12 @@ class PostgresDialect(Dialect):
 
     def check(self, user: str) -> None:
         psycopg = require("psycopg", extra="postgresql", user=user)
+        if self.options.shown_url().endswith("://..."):
+            raise ProgramError(
+                f"{user}: the address {self.options.shown_url()!r} has signs in its user or password that "
+                f"mean something else there; write / ? # and @ as %2F %3F %23 and %40, or give them with "
+                f"with_user_name and with_password"
+            )
         try:
             psycopg.conninfo.make_conninfo(**self.parameters())
         except psycopg.ProgrammingError as e:

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from riverrun.connectors.base.backoff import Backoff
 from riverrun.connectors.base.extras import require
+from riverrun.connectors.base.shown_address import shown_address
 from riverrun.core.errors import ExternalError
 
 R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
-_SCHEMES: Final = ("redis", "rediss", "unix")
+_SCHEMES: Final = ("redis://", "rediss://", "unix://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,15 @@ class RedisServer:
 
     def __post_init__(self) -> None:
         require("redis", extra="redis", user=self.who)
-        if not isinstance(self.url, str) or urlsplit(self.url).scheme not in _SCHEMES:
+        if not isinstance(self.url, str) or not self.url.startswith(_SCHEMES):
             raise ValueError(
                 f"{self.who}: the address is {str(self)!r}; expected one that begins with "
                 f"redis://, rediss:// or unix://"
+            )
+        if str(self).endswith("://..."):
+            raise ValueError(
+                f"{self.who}: the address {str(self)!r} has signs in its password that mean something "
+                f"else there; write / ? # and @ as %2F %3F %23 and %40, or give it as a setting"
             )
 
     def connect(self) -> RedisClient:
@@ -59,10 +64,7 @@ class RedisServer:
         return client
 
     def __str__(self) -> str:
-        if not isinstance(self.url, str):
-            return str(self.url)
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return shown_address(self.url)
 
 
 class RedisClient:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
+
+from riverrun.connectors.base.shown_address import shown_address
 
 __all__ = ["Endpoint", "HeaderValue"]
 
@@ -32,7 +34,7 @@ class Endpoint:
         parts = urlsplit(self.url) if isinstance(self.url, str) else None
         if parts is None or parts.scheme not in self.schemes or not parts.hostname:
             raise ValueError(
-                f"{self.who}: the address is {self._shown()!r}; expected one that begins with "
+                f"{self.who}: the address is {str(self)!r}; expected one that begins with "
                 f"{' or '.join(f'{scheme}://' for scheme in self.schemes)}"
             )
         given = {**self.headers, "token": self.token or ""}
@@ -51,14 +53,7 @@ class Endpoint:
         return found
 
     def __str__(self) -> str:
-        return self._shown()
-
-    def _shown(self) -> str:
-        if not isinstance(self.url, str):
-            return str(self.url)
-        parts = urlsplit(self.url)
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, host, parts.path, "", ""))
+        return shown_address(self.url)
 
 
 def _now(value: HeaderValue) -> str:
