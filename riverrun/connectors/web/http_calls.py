@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from riverrun.connectors.base.backoff import Backoff
 from riverrun.connectors.base.extras import require
+from riverrun.connectors.base.shown_address import shown_address
 from riverrun.connectors.web.endpoint import Endpoint
 from riverrun.core.errors import ExternalError
 
@@ -59,9 +60,7 @@ class HttpConnection:
         self._calls = calls
         who = calls.endpoint.who
         self._httpx = require("httpx2", extra="http", user=who)
-        self._client = self._httpx.Client(
-            timeout=calls.timeout_s, follow_redirects=True, verify=_certificates()
-        )
+        self._client = self._httpx.Client(timeout=calls.timeout_s, verify=_certificates())
 
     def call(
         self,
@@ -121,7 +120,10 @@ class HttpConnection:
             url = url.copy_merge_params(dict(params))
         sent = {**endpoint.current_headers(), **(headers or {})}
         try:
-            answer = self._client.request(method, url, headers=sent, content=content)
+            # With a body that would ask for another page instead, without the body.
+            answer = self._client.request(
+                method, url, headers=sent, content=content, follow_redirects=content is None
+            )
         except self._httpx.UnsupportedProtocol as error:
             raise HttpRefused(
                 endpoint.who, f"{method} {endpoint}", 0, str(error), "check the address"
@@ -129,6 +131,12 @@ class HttpConnection:
         except self._httpx.TransportError as error:
             return None, f"{type(error).__name__} {error}".strip()
         status = answer.status_code
+        if answer.has_redirect_location:
+            raise ExternalError(
+                f"{endpoint.who}: {method} {endpoint} was answered with {status}, which leads to "
+                f"{shown_address(answer.headers['Location'])!r}, and what is sent is not sent there "
+                f"unasked; give that address"
+            )
         if status in _AGAIN or status >= _FIRST_FAILURE:
             return answer, f"the answer {status} {answer.reason_phrase}"
         if status >= _FIRST_REFUSAL:

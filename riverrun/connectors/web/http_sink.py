@@ -98,11 +98,13 @@ class HttpSink(Sink[Any]):
         self.key_header = key_header
 
     def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
-        owner = f"{context.runtime_context().get_job_id()}-{context.operator_id}"
+        # Keys of one attempt mean nothing to another: its batches are cut elsewhere, and numbers of
+        # checkpoints come again after a job has gone back to an older one.
+        job = context.runtime_context().get_job_id()
+        owner = f"{job}-{context.operator_id}-{context.subtask_index}-{uuid.uuid4().hex[:12]}"
         if self.after_checkpoint and context.checkpointing:
             return _HoldingWriter(self, owner)
-        # Keys of one attempt mean nothing to another: its batches are cut elsewhere.
-        return _SendingWriter(self, f"{owner}-{context.subtask_index}-{uuid.uuid4().hex[:12]}")
+        return _SendingWriter(self, owner)
 
     def create_committer(self, context: SinkWriterContext) -> Committer | None:
         del context
@@ -120,7 +122,7 @@ class HttpBatch:
     """A batch that waits for its checkpoint."""
 
     owner: str
-    """The job and the sink that wrote it, whoever sends it."""
+    """Who wrote it, whoever sends it: another one in each attempt."""
     body: bytes
 
 

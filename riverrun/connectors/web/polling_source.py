@@ -216,6 +216,8 @@ class _Fetcher:
         headers = {"If-None-Match": split.etag} if split.etag and split.is_whole else {}
         answer = connection.call("GET", params=params, headers=headers, pause=feed.pause)
         if answer is None or answer.status_code in (_NOT_MODIFIED, _NO_CONTENT):
+            # There is nothing more now: the end, if there is one.
+            self._split = replace(split, is_whole=split.is_whole or source.bounded)
             return None
         origin = f"http source: {source.calls.endpoint} page {split.cursor!r}"
         records, body, letters = self._reader.read(answer.content, origin)

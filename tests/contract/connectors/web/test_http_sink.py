@@ -121,6 +121,34 @@ def test_a_batch_that_is_refused_fails_the_sink_or_is_handed_over(server: WebSer
     assert "no such field" in refusal.reason
 
 
+def test_a_batch_does_not_get_lost_in_a_redirection(server: WebServer) -> None:
+    moved = f"{server.url}/new?key=secret"
+    server.answers.append(Answer(status=302, headers={"Location": moved}))
+    refusals: list[HttpRefusal] = []
+    writer = HttpSink(f"{server.url}/old", on_refusal=refusals.append).create_writer(
+        SinkWriterContext(0, 1, "Sink", Client())
+    )
+    _opened.append(writer)
+    writer.open()
+
+    with pytest.raises(ExternalError, match=r"with 302, which leads to 'http://.*/new', .* give"):
+        writer.write(1, None)
+    assert (len(server.calls), refusals) == (1, [])
+
+
+def test_batches_of_another_attempt_have_other_keys(server: WebServer) -> None:
+    sink = HttpSink(server.url, after_checkpoint=True)
+    for value in (1, 2):
+        writer = open_writer(sink, checkpointing=True)
+        writer.write(value, None)
+        committer = sink.create_committer(SinkWriterContext(0, 1, "Sink", Client()))
+        assert committer is not None
+        committer.commit([Committable(7, 0, 0, each) for each in writer.prepare_commit()])
+        committer.close()
+
+    assert len({call.headers[KEY] for call in server.calls}) == 2
+
+
 def test_batches_that_wait_for_a_checkpoint_are_the_same_each_time(server: WebServer) -> None:
     sink = HttpSink(server.url, batch_size=2, after_checkpoint=True)
     writer = open_writer(sink, checkpointing=True)

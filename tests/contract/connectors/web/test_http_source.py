@@ -92,6 +92,13 @@ def test_a_bounded_source_reads_page_after_page_to_the_last(server: WebServer) -
     assert source.get_boundedness() is Boundedness.BOUNDED
 
 
+def test_a_bounded_source_ends_where_there_is_no_content(server: WebServer) -> None:
+    server.answers.append(Answer(status=204))
+
+    assert read(open_reader(HttpPollingSource(server.url, bounded=True))) == []
+    assert len(server.calls) == 1
+
+
 @pytest.mark.parametrize("cut", [0, 1, 3, 5, 10])
 def test_a_restart_goes_on_after_the_last_record(server: WebServer, cut: int) -> None:
     server.handle = pages(10, 3)
