@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -74,7 +75,9 @@ class KafkaSourceReader(SourceReader[Any]):
         self._no_more = False
         self._failure: KafkaClientError | None = None
         self._wait_ms = _SHORTEST_WAIT_MS
-        self._snapshot: list[KafkaPartitionSplit] = []
+        self._checkpoint = 0
+        self._snapshots: deque[tuple[int, list[KafkaPartitionSplit]]] = deque()
+        """Checkpoints that are not complete yet, or never will be, with their positions."""
         self._ended: list[KafkaPartitionSplit] = []
         """Read to their ends, and no checkpoint with that was completed yet."""
         self._metrics = ReaderMetrics(self._fetched)
@@ -120,9 +123,12 @@ class KafkaSourceReader(SourceReader[Any]):
                 return self._nothing() if count == 0 else Polled()
         return self._give(buffer, limit)
 
+    def prepare_snapshot(self, checkpoint: int) -> None:
+        self._checkpoint = checkpoint
+
     def snapshot_splits(self) -> list[KafkaPartitionSplit]:
         reading = [each.position() for each in self._fetched.partitions]
-        self._snapshot = [*reading, *self._ended]
+        self._snapshots.append((self._checkpoint, [*reading, *self._ended]))
         return [*reading, *self._not_assigned]
 
     def split_ids(self) -> list[str]:
@@ -142,8 +148,10 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def notify_checkpoint_complete(self, checkpoint: int) -> None:
         """Tell the group; for who watches it, since restored jobs know their positions themselves."""
-        del checkpoint
-        splits, self._snapshot = self._snapshot, []
+        splits: list[KafkaPartitionSplit] = []
+        # With those before it that were given up: nobody goes on from them any more.
+        while self._snapshots and self._snapshots[0][0] <= checkpoint:
+            splits = self._snapshots.popleft()[1]
         self._ended = [each for each in self._ended if each not in splits]
         if not splits or not self._plan.commits_offsets:
             return

@@ -270,6 +270,19 @@ def test_completed_checkpoints_are_committed_to_the_group() -> None:
     assert len(consumer.commits) == 1
 
 
+def test_the_group_is_told_only_of_checkpoints_that_are_complete() -> None:
+    reader, consumer = reader_of(three_partitions(), starts())
+    taken: dict[int, dict[tuple[str, int], int]] = {}
+    for checkpoint in range(1, 5):
+        reader.poll(10)
+        reader.prepare_snapshot(checkpoint)
+        splits = reader.snapshot_splits()
+        taken[checkpoint] = {(each.topic, each.partition): each.offset for each in splits}
+    reader.notify_checkpoint_complete(1)
+    reader.notify_checkpoint_complete(3)  # the second was given up
+    assert consumer.commits == [taken[1], taken[3]]
+
+
 def test_partitions_that_have_ended_are_committed_once_more() -> None:
     reader, consumer = reader_of(
         three_partitions(), starts(stop=10), building().set_bounded(LATEST)
