@@ -11,6 +11,7 @@ from riverrun.connectors.base.split_reader import OpenSplit, SplitRun
 from riverrun.connectors.files.paths import FileStore, location_of
 from riverrun.connectors.files.source_formats import BulkFormat, FileUnreadable, Opening
 from riverrun.connectors.files.source_splits import FileSplit
+from riverrun.connectors.files.source_streams import chunk_size
 from riverrun.connectors.formats.avro_schema import (
     AvroSchema,
     GenericRecordAvroTypeInfo,
@@ -76,12 +77,16 @@ class _OpenBlocks(OpenSplit[Any]):
         self._schema = schema
         self._finish = finish
         self._file: Any = store.open(split.location)
+        self._held, self._held_from = b"", 0
+        self._ahead = 0
+        """How much is read at once: a block takes three looks, and each may be a request to a store."""
         self._decode = require("fastavro", extra="avro", user="Avro files").reader
         try:
             with store.reported("reading", split.location):
                 self._size = self._file.size()
                 self._header = self._read_header()
                 self._sync = self._header[-_SYNC:]
+                self._ahead = chunk_size(split.location)
                 self._block = self._first_block()
         except BaseException:
             self._file.close()
@@ -176,9 +181,14 @@ class _OpenBlocks(OpenSplit[Any]):
         return found[0], position + found[1]
 
     def _at(self, position: int, size: int) -> bytes:
-        self._file.seek(min(position, self._size))
-        found: bytes = self._file.read(size)
-        return found
+        position = min(position, self._size)
+        begin = position - self._held_from
+        end = min(position + size, self._size)
+        if begin < 0 or end > self._held_from + len(self._held):
+            self._file.seek(position)
+            self._held_from, begin = position, 0
+            self._held = self._file.read(max(size, self._ahead))
+        return self._held[begin : begin + size]
 
     def _unreadable(self, reason: str) -> FileUnreadable:
         return FileUnreadable(self._split.location, reason)

@@ -36,6 +36,11 @@ class ByteStream(ABC):
         """Release the file."""
 
 
+def chunk_size(location: str) -> int:
+    """How many bytes of a file to ask for at once."""
+    return _REMOTE_CHUNK if "://" in location else _CHUNK
+
+
 def compression_of(location: str) -> str | None:
     """How the file is compressed, by its extension.
 
@@ -85,7 +90,7 @@ class _Plain(ByteStream):
         self._store = store
         self._location = location
         self._file: Any = store.open(location)
-        self._chunk = _REMOTE_CHUNK if "://" in location else _CHUNK
+        self._chunk = chunk_size(location)
 
     def seek(self, position: int) -> None:
         with self._store.reported("reading", self._location):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, patch
 
 import fastavro
 import pyarrow as pa
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import orc, parquet
 
+from riverrun.connectors.files import source_streams
+from riverrun.connectors.files.paths import FileStore
 from riverrun.connectors.files.source_avro import AvroFileFormat, AvroInputFormat
 from riverrun.connectors.files.source_builder import FileSource
 from riverrun.connectors.files.source_columns import (
@@ -181,11 +184,23 @@ def test_every_record_of_an_avro_file_is_read_once(
     folder = tmp_path_factory.mktemp("avro")
     write_avro(folder / "in.avro", count, sync_interval=block, codec=codec)
 
-    check_source(
-        lambda: bulk(AvroFileFormat(AVRO), folder, split_size),
-        [Row(id=row.id, name=row.name) for row in rows_of(count)],
-        seeds=[seed],
-    )
+    with patch.object(source_streams, "_CHUNK", (1, 100, 1 << 20)[seed % 3]):
+        check_source(
+            lambda: bulk(AvroFileFormat(AVRO), folder, split_size),
+            [Row(id=row.id, name=row.name) for row in rows_of(count)],
+            seeds=[seed],
+        )
+
+
+def test_many_blocks_of_an_avro_file_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_avro(tmp_path / "in.avro", 500, sync_interval=100)
+    file = Mock(wraps=pa.OSFile(str(tmp_path / "in.avro")))
+    monkeypatch.setattr(FileStore, "open", lambda *_: file)
+
+    assert len(read_all(bulk(AvroFileFormat(AVRO), tmp_path))[0]) == 500
+    assert file.read.call_count <= 2  # the header, and the rest
 
 
 def test_avro_records_may_be_dicts_of_a_newer_schema(tmp_path: Path) -> None:
