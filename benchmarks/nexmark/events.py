@@ -1,0 +1,71 @@
+"""What happens on the auction site of Nexmark: people come, open auctions, and bid.
+
+Standard library only, so that any system's interpreter can import it. Times are milliseconds since the Unix
+epoch, prices are cents.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+
+class Person(NamedTuple):
+    """Somebody who is new on the site."""
+
+    id: int
+    name: str
+    email: str
+    credit_card: str
+    city: str
+    state: str
+    time: int
+    extra: str
+
+
+class Auction(NamedTuple):
+    """An item for sale; bids count up to the time ``expires``, inclusive."""
+
+    id: int
+    item: str
+    description: str
+    initial_bid: int
+    reserve: int
+    time: int
+    expires: int
+    seller: int
+    category: int
+    extra: str
+
+
+class Bid(NamedTuple):
+    """What ``bidder`` offers in ``auction``."""
+
+    auction: int
+    bidder: int
+    price: int
+    channel: str
+    url: str
+    time: int
+    extra: str
+
+
+Event: TypeAlias = Person | Auction | Bid
+
+
+def is_person(event: Event) -> bool:
+    """Whether somebody came."""
+    return isinstance(event, Person)
+
+
+def is_auction(event: Event) -> bool:
+    """Whether an auction was opened."""
+    return isinstance(event, Auction)
+
+
+def is_bid(event: Event) -> bool:
+    """Whether somebody bid; true for 46 events of 50."""
+    return isinstance(event, Bid)
+
+
+def time_of(event: Event, so_far: int = 0) -> int:
+    """The event time; ``so_far`` is what a source may know of it."""
+    del so_far
+    return event.time
