@@ -1,18 +1,15 @@
 """Files of S3 that are created only if there is none: a PUT with ``If-None-Match: *``.
 
-Arrow's file system cannot say that, so this one request is made here, signed with AWS's Signature
-Version 4. Everything else goes through Arrow.
+Arrow's file system cannot say that, so this one request is made here. Everything else goes through Arrow.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import http.client
 import os
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
@@ -32,19 +29,11 @@ from riverrun.core.options import (
 from riverrun.storage.object_store import ObjectStorage
 from riverrun.storage.os_errors import exists_already
 from riverrun.storage.s3 import s3_file_system
+from riverrun.storage.s3_signing import S3Keys, SignedFor
 from riverrun.storage.storage import Storage, StorageError
 
 _TAKEN: Final = frozenset({HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT})
 _SHOWN: Final = 300
-
-
-@dataclass(frozen=True, slots=True)
-class S3Keys:
-    """Who asks."""
-
-    access: str
-    secret: str = field(repr=False)
-    session: str | None = field(default=None, repr=False)
 
 
 def open_s3(scheme: str, location: str, config: Mapping[str, str]) -> Storage:
@@ -109,33 +98,8 @@ class S3Creation:
 
     def headers(self, target: str, data: bytes) -> dict[str, str]:
         """What goes with the request, its signature among it."""
-        stamp = self._now().strftime("%Y%m%dT%H%M%SZ")
-        digest = hashlib.sha256(data).hexdigest()
-        signed = {
-            "host": self._address.host,
-            "if-none-match": "*",
-            "x-amz-content-sha256": digest,
-            "x-amz-date": stamp,
-        }
-        if self._keys.session is not None:
-            signed["x-amz-security-token"] = self._keys.session
-        names = ";".join(sorted(signed))
-        lines = "".join(f"{name}:{signed[name]}\n" for name in sorted(signed))
-        request = f"PUT\n{target}\n\n{lines}\n{names}\n{digest}"
-        scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
-        summary = hashlib.sha256(request.encode()).hexdigest()
-        signature = self._sign(scope, f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{summary}")
-        return {
-            **signed,
-            "Authorization": f"AWS4-HMAC-SHA256 Credential={self._keys.access}/{scope}, "
-            f"SignedHeaders={names}, Signature={signature}",
-        }
-
-    def _sign(self, scope: str, text: str) -> str:
-        key = f"AWS4{self._keys.secret}".encode()
-        for part in scope.split("/"):
-            key = hmac.digest(key, part.encode(), "sha256")
-        return hmac.digest(key, text.encode(), "sha256").hex()
+        signed = SignedFor(self._address.host, self._keys, self._region)
+        return signed.headers(self._now(), "PUT", target, "", data, {"if-none-match": "*"})
 
 
 class S3ExclusiveStorage(ObjectStorage):

@@ -6,8 +6,6 @@ bounded time.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import http.client
 import os
 import threading
@@ -21,7 +19,8 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from riverrun.core.options import S3_ATTEMPTS
-from riverrun.storage.s3_exclusive import S3Address, S3Keys, s3_address, s3_keys, s3_region
+from riverrun.storage.s3_exclusive import S3Address, s3_address, s3_keys, s3_region
+from riverrun.storage.s3_signing import S3Keys, SignedFor
 from riverrun.storage.storage import StorageError
 
 __all__ = ["Answer", "S3Refused", "S3Requests"]
@@ -161,30 +160,8 @@ class S3Requests:
 
     def headers(self, method: str, path: str, query: str, body: bytes) -> dict[str, str]:
         """What goes with the request, its signature among it."""
-        stamp = self._now().strftime("%Y%m%dT%H%M%SZ")
-        digest = hashlib.sha256(body).hexdigest()
-        signed = {
-            "host": self._address.host,
-            "x-amz-content-sha256": digest,
-            "x-amz-date": stamp,
-        }
-        if self._keys.session is not None:
-            signed["x-amz-security-token"] = self._keys.session
-        names = ";".join(sorted(signed))
-        lines = "".join(f"{name}:{signed[name]}\n" for name in sorted(signed))
-        request = f"{method}\n{path}\n{query}\n{lines}\n{names}\n{digest}"
-        scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
-        summary = hashlib.sha256(request.encode()).hexdigest()
-        key = f"AWS4{self._keys.secret}".encode()
-        for part in scope.split("/"):
-            key = hmac.digest(key, part.encode(), "sha256")
-        text = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{summary}"
-        signature = hmac.digest(key, text.encode(), "sha256").hex()
-        return {
-            **signed,
-            "Authorization": f"AWS4-HMAC-SHA256 Credential={self._keys.access}/{scope}, "
-            f"SignedHeaders={names}, Signature={signature}",
-        }
+        signed = SignedFor(self._address.host, self._keys, self._region)
+        return signed.headers(self._now(), method, path, query, body)
 
 
 def canonical_query(query: Mapping[str, str]) -> str:

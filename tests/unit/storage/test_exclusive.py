@@ -18,9 +18,9 @@ from riverrun.storage.s3_exclusive import (
     S3Address,
     S3Creation,
     S3ExclusiveStorage,
-    S3Keys,
     open_s3,
 )
+from riverrun.storage.s3_signing import S3Keys
 from riverrun.storage.storage import FileExists, StorageError
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)

@@ -15,7 +15,8 @@ from botocore.credentials import Credentials  # type: ignore[import-untyped]
 
 from riverrun.connectors.files.output_s3_requests import S3Refused, S3Requests, canonical_query
 from riverrun.core.errors import ConfigError
-from riverrun.storage.s3_exclusive import S3Address, S3Keys
+from riverrun.storage.s3_exclusive import S3Address
+from riverrun.storage.s3_signing import S3Keys
 from riverrun.storage.storage import StorageError
 
 KEYS = S3Keys("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
