@@ -49,6 +49,13 @@ class TableCommitter(GlobalCommitter, Generic[TableT]):
     def add(self, table: TableT, checkpoint: int, files: Mapping[str, Sequence[Any]]) -> None:
         """Commit files by transaction, on top of ``table`` as it was loaded; Conflict if it has changed."""
 
+    def gone(self) -> ExternalError:
+        """The error for a table that is not there any more."""
+        return ExternalError(
+            f"{self._who}: the table is gone, with data files still to be committed; restore it, "
+            f"or start the job anew"
+        )
+
     def commit(self, checkpoint: int, committables: Sequence[Any]) -> None:
         by_transaction: dict[str, list[Any]] = defaultdict(list)
         for file in committables:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
-from uuid import uuid4
+from typing import Any, Final
 
 import pyarrow as pa
 
-from riverrun.api.sink import GlobalCommitter, Sink, SinkWriter, SinkWriterContext
+from riverrun.api.sink import GlobalCommitter, SinkWriterContext
 from riverrun.connectors.base.extras import require
-from riverrun.connectors.base.table_columns import table_layout, table_schema
 from riverrun.connectors.lake.committing import Conflict, TableCommitter
 from riverrun.connectors.lake.delta_files import (
     DeltaDataFiles,
@@ -30,7 +28,7 @@ from riverrun.connectors.lake.table_check import (
     missing_columns,
     wanted_columns,
 )
-from riverrun.connectors.lake.writer import LakeTable, LakeWriter, OpenTable, transaction_id
+from riverrun.connectors.lake.writer import LakeSink, LakeTable, OpenTable
 from riverrun.core.errors import ExternalError, ProgramError
 from riverrun.serde.type_info import TypeInformation
 
@@ -39,7 +37,7 @@ __all__ = ["DeltaSink"]
 _USUAL: Final = LakeSettings()
 
 
-class DeltaSink(Sink[Any]):
+class DeltaSink(LakeSink):
     """Appends records to a Delta table; each checkpoint is one version of the table.
 
     Data files are written while records come and become part of the table, all together, when the
@@ -59,9 +57,6 @@ class DeltaSink(Sink[Any]):
         ProgramError: records of this type cannot be rows of a table.
     """
 
-    takes_columns: ClassVar[bool] = True
-    commits_globally: ClassVar[bool] = True
-
     def __init__(
         self,
         table: str | os.PathLike[str],
@@ -72,32 +67,17 @@ class DeltaSink(Sink[Any]):
         settings: LakeSettings = _USUAL,
     ) -> None:
         require("deltalake", extra="delta", user="DeltaSink")
-        self._who = f"DeltaSink {str(table)!r}"
+        super().__init__(f"DeltaSink {str(table)!r}", row_type, settings)
         # Workers have other working directories than the program.
         self._table = str(table) if "://" in str(table) else os.path.abspath(table)  # noqa: PTH100
-        self._row_type = row_type
         self._partition_by = tuple(partition_by)
         self._storage_options = dict(storage_options or {})
-        self._settings = settings
-        self._made = uuid4().hex[:12]
-        columns = table_schema(table_layout(self._who, row_type))
-        _check_partition_columns(self._who, columns, self._partition_by)
-
-    def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
-        layout = table_layout(self._who, self._row_type)
-        return LakeWriter(
-            self._opener(context),
-            layout,
-            table_schema(layout),
-            self._settings,
-            context,
-            transaction_id(self._made, context),
-        )
+        _check_partition_columns(self._who, self._columns, self._partition_by)
 
     def create_global_committer(self, context: SinkWriterContext) -> GlobalCommitter:
-        return DeltaCommitter(self._opener(context), self._settings.commit_attempts)
+        return DeltaCommitter(self.table(context), self._settings.commit_attempts)
 
-    def _opener(self, context: SinkWriterContext) -> DeltaLakeTable:
+    def table(self, context: SinkWriterContext) -> DeltaLakeTable:
         stored = delta_options(self._table, context.config, self._storage_options)
         return DeltaLakeTable(self._who, self._table, self._partition_by, self._settings, stored)
 
@@ -212,10 +192,7 @@ class DeltaCommitter(TableCommitter[Any]):
     def load(self) -> Any:
         table = self._table.load()
         if table is None:
-            raise ExternalError(
-                f"{self._who}: the table is gone, with data files still to be committed; restore it, "
-                f"or start the job anew"
-            )
+            raise self.gone()
         return table
 
     def committed(self, table: Any, transaction: str) -> int | None:

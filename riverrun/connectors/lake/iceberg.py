@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
-from uuid import uuid4
+from typing import Any, Final
 
 import pyarrow as pa
 
-from riverrun.api.sink import GlobalCommitter, Sink, SinkWriter, SinkWriterContext
+from riverrun.api.sink import GlobalCommitter, SinkWriterContext
 from riverrun.connectors.base.extras import require
-from riverrun.connectors.base.table_columns import table_layout, table_schema
 from riverrun.connectors.lake.committing import Conflict, TableCommitter
 from riverrun.connectors.lake.iceberg_files import (
     IcebergDataFiles,
@@ -27,7 +25,7 @@ from riverrun.connectors.lake.table_check import (
     missing_columns,
     wanted_columns,
 )
-from riverrun.connectors.lake.writer import LakeTable, LakeWriter, OpenTable, transaction_id
+from riverrun.connectors.lake.writer import LakeSink, LakeTable, OpenTable
 from riverrun.core.errors import ExternalError
 from riverrun.serde.type_info import TypeInformation
 
@@ -40,7 +38,7 @@ _PAUSES_S: Final = (0.0, 0.05, 0.3)
 """Before each attempt to reach a catalog."""
 
 
-class IcebergSink(Sink[Any]):
+class IcebergSink(LakeSink):
     """Appends records to an Iceberg table; each checkpoint is one snapshot of the table.
 
     Data files are written while records come and become part of the table, all together, when the
@@ -61,9 +59,6 @@ class IcebergSink(Sink[Any]):
         ProgramError: records of this type cannot be rows of a table.
     """
 
-    takes_columns: ClassVar[bool] = True
-    commits_globally: ClassVar[bool] = True
-
     def __init__(
         self,
         table: str,
@@ -74,33 +69,18 @@ class IcebergSink(Sink[Any]):
         settings: LakeSettings = _USUAL,
     ) -> None:
         require("pyiceberg.catalog", extra="iceberg", user="IcebergSink")
-        self._who = f"IcebergSink {table!r}"
+        super().__init__(f"IcebergSink {table!r}", row_type, settings)
         self._table = table
-        self._row_type = row_type
         self._catalog = dict(catalog)
-        self._settings = settings
-        self._made = uuid4().hex[:12]
-        columns = table_schema(table_layout(self._who, row_type))
         self._partition_by = tuple(
-            parse_partition(self._who, each, columns.names) for each in partition_by
-        )
-
-    def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
-        layout = table_layout(self._who, self._row_type)
-        return LakeWriter(
-            self._opener(),
-            layout,
-            table_schema(layout),
-            self._settings,
-            context,
-            transaction_id(self._made, context),
+            parse_partition(self._who, each, self._columns.names) for each in partition_by
         )
 
     def create_global_committer(self, context: SinkWriterContext) -> GlobalCommitter:
-        del context
-        return IcebergCommitter(self._opener(), self._settings.commit_attempts)
+        return IcebergCommitter(self.table(context), self._settings.commit_attempts)
 
-    def _opener(self) -> IcebergLakeTable:
+    def table(self, context: SinkWriterContext) -> IcebergLakeTable:
+        del context  # a catalog is reached as its properties say
         return IcebergLakeTable(
             self._who, self._table, self._partition_by, self._settings, self._catalog
         )
@@ -236,10 +216,7 @@ class IcebergCommitter(TableCommitter[Any]):
             self._catalog = self._table.connect()
         table = self._table.load(self._catalog)
         if table is None:
-            raise ExternalError(
-                f"{self._who}: the table is gone, with data files still to be committed; restore it, "
-                f"or start the job anew"
-            )
+            raise self.gone()
         # Of this copy alone: who repeats has to read the snapshots in between.
         table.metadata.properties["commit.retry.num-retries"] = "0"
         return table

@@ -6,20 +6,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pyarrow as pa
 
-from riverrun.api.sink import SinkWriter, SinkWriterContext
+from riverrun.api.sink import Sink, SinkWriter, SinkWriterContext
 from riverrun.connectors.base.rolling_parquet import DataFiles, RollingParquet
-from riverrun.connectors.base.table_columns import NotARowOfATable, table_batch
+from riverrun.connectors.base.table_columns import (
+    NotARowOfATable,
+    table_batch,
+    table_layout,
+    table_schema,
+)
 from riverrun.connectors.lake.partitions import PartitionField, split
 from riverrun.connectors.lake.settings import LakeSettings
 from riverrun.core.errors import ExternalError
 from riverrun.serde.columns import ColumnLayout
+from riverrun.serde.type_info import TypeInformation
 
-__all__ = ["LakeTable", "LakeWriter", "OpenTable", "data_file_name", "transaction_id"]
+__all__ = ["LakeSink", "LakeTable", "LakeWriter", "OpenTable", "data_file_name", "transaction_id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,43 @@ class LakeTable(ABC):
             TableMismatch: it does not take them.
             ExternalError: it cannot be reached, or is missing and not to be created.
         """
+
+
+class LakeSink(Sink[Any]):
+    """What sinks of all kinds of tables have in common.
+
+    Args:
+        who: the sink, for messages.
+        row_type: the type of the records.
+        settings: how the table is treated.
+
+    Raises:
+        ProgramError: records of this type cannot be rows of a table.
+    """
+
+    takes_columns: ClassVar[bool] = True
+    commits_globally: ClassVar[bool] = True
+
+    def __init__(self, who: str, row_type: TypeInformation, settings: LakeSettings) -> None:
+        self._who = who
+        self._row_type = row_type
+        self._settings = settings
+        self._made = uuid4().hex[:12]
+        self._columns = table_schema(table_layout(who, row_type))
+
+    @abstractmethod
+    def table(self, context: SinkWriterContext) -> LakeTable:
+        """The table, as it is reached from where the job runs."""
+
+    def create_writer(self, context: SinkWriterContext) -> SinkWriter[Any]:
+        return LakeWriter(
+            self.table(context),
+            table_layout(self._who, self._row_type),
+            self._columns,
+            self._settings,
+            context,
+            transaction_id(self._made, context),
+        )
 
 
 class LakeWriter(SinkWriter[Any]):

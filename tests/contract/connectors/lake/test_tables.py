@@ -207,7 +207,7 @@ def test_an_unreachable_store_is_named_without_its_secrets(tmp_path: Path) -> No
         ExternalError, match="DeltaSink 's3://bucket/table': the table cannot be"
     ) as e:
         sink.create_writer(context(config=config)).open()
-    assert "hush" not in str(e.value) + repr(sink) + repr(sink._opener(context(config=config)))
+    assert "hush" not in str(e.value) + repr(sink) + repr(sink.table(context(config=config)))
 
 
 def test_a_relative_path_is_that_of_the_program(
@@ -216,7 +216,7 @@ def test_a_relative_path_is_that_of_the_program(
     monkeypatch.chdir(tmp_path)
     sink = DeltaSink("orders", ORDERS)
     monkeypatch.chdir("/")
-    assert sink._opener(context()).uri == str(tmp_path / "orders")
+    assert sink.table(context()).uri == str(tmp_path / "orders")
 
 
 def test_data_files_that_cannot_be_written_are_an_error_that_names_the_sink(tmp_path: Path) -> None:
