@@ -79,7 +79,9 @@ class KafkaSourceEnumerator(SplitEnumerator[KafkaPartitionSplit]):
 
     def start(self) -> None:
         interval = self._plan.interval_ms
-        if interval is not None or not self._initial_done:
+        # A job that is restored looks at least once: its program may name more topics than before.
+        ends = self._plan.stopping is not None
+        if interval is not None or not ends or not self._initial_done:
             self._context.call_async(self._look, self._looked, period_ms=interval)
 
     def add_reader(self, subtask: int) -> None:

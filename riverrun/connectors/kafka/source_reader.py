@@ -235,10 +235,13 @@ class KafkaSourceReader(SourceReader[Any]):
             self._assign([buffer])
 
     def _assign(self, buffers: Sequence[PartitionBuffer]) -> None:
-        if buffers:
-            self._open_consumer().incremental_assign(
-                [_where(each, each.fetched_to) for each in buffers]
-            )
+        if not buffers:
+            return
+        consumer = self._open_consumer()
+        consumer.incremental_assign([_where(each, each.fetched_to) for each in buffers])
+        # What is assigned anew is not paused, whatever it was before.
+        if paused := [_where(each) for each in buffers if each.name in self._paused]:
+            consumer.pause(paused)
 
     def _finish(self, buffer: PartitionBuffer) -> None:
         if not buffer.split.is_read:

@@ -225,13 +225,13 @@ EARLIEST = KafkaOffsetsInitializer.earliest()
 LATEST = KafkaOffsetsInitializer.latest()
 
 
-def building(topic: str = "t") -> KafkaSourceBuilder:
-    """A source of one topic of numbers, as text."""
+def building(*topics: str) -> KafkaSourceBuilder:
+    """A source of topics of numbers, as text; of one topic unless they are named."""
     return (
         KafkaSource.builder()
         .set_bootstrap_servers("nowhere:1")
         .set_group_id("group")
-        .set_topics(topic)
+        .set_topics(*topics or ("t",))
         .set_value_only_deserializer(SimpleStringSchema())
     )
 

@@ -96,6 +96,21 @@ def test_the_end_is_found_with_the_beginning() -> None:
     assert [int(value) for value in stepped.run_to_end()] == list(range(10))
 
 
+def test_a_restored_source_that_looks_once_finds_the_topics_that_its_program_got_since() -> None:
+    broker = FakeBroker()
+    for name in ("t", "more"):
+        fill(broker.create_topic(name, 1)[0], range(10))
+    once = {"partition.discovery.interval.ms": 0}
+    first = SteppedSource(FakeSource(building().set_properties(once).build(), broker))
+    first.run_calls()
+    assert names(first) == ["t-0"]
+    both = building("t", "more").set_properties(once).build()
+    rest = SteppedSource(FakeSource(both, broker), restore=first.checkpoint())
+    rest.run_calls()
+    assert names(rest) == ["more-0"]
+    assert not rest.calls
+
+
 def test_a_restored_enumerator_assigns_nothing_twice_at_any_parallelism() -> None:
     broker = FakeBroker()
     for partition in broker.create_topic("t", 4):

@@ -162,6 +162,17 @@ def test_splits_that_are_added_are_read_too() -> None:
     assert sorted(values) == sorted([*range(0, 30, 3), 26, 29])
 
 
+def test_a_paused_split_stays_paused_when_its_records_are_gone() -> None:
+    reader, consumer = reader_of(three_partitions(), starts())
+    reader.poll(10)
+    reader.pause_or_resume_splits(["t-0"], [])
+    consumer.events.append(failing_event("t", 0, KafkaError._AUTO_OFFSET_RESET, "gone"))
+    for _ in range(20):
+        reader.poll(100)
+    assert not consumer.events
+    assert consumer.paused == {("t", 0)}
+
+
 def test_paused_splits_give_nothing_and_lose_nothing() -> None:
     broker = three_partitions()
     reader, consumer = reader_of(broker, starts())
