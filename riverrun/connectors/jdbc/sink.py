@@ -118,7 +118,8 @@ class JdbcSink(Sink[Any], SinkFunction):
 
         Args:
             marker_table: where it is kept which checkpoints the database has; created if it is missing.
-            name: what the sink is called there; the name of its operator if it is left out.
+            name: what the sink is called there, and no other is; that of its operator and the job's id if
+                it is left out.
         """
         return replace(self, _exactly=_Exactly(marker_table, name), _shared={})
 
@@ -164,7 +165,9 @@ class JdbcSink(Sink[Any], SinkFunction):
         return Session(self._dialect, self._write.shape.user, self._options.max_retries)
 
     def _markers(self, exactly: _Exactly, context: SinkWriterContext) -> MarkerTable:
-        name = exactly.name or context.task_name
+        # Another job's rows must not be forgotten: it may come back after a long time.
+        job = context.runtime_context().get_job_id()
+        name = exactly.name or f"{context.task_name} of {job}"
         return MarkerTable(exactly.marker_table, name, context.subtask_index)
 
 

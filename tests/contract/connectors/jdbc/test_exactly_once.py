@@ -263,13 +263,20 @@ def test_marks_of_writers_that_are_long_gone_are_removed(
     old = attempt(sink)
     ages = orders.dialect.now_minus_days(40)
     orders.execute(f"UPDATE {MARKER_TABLE} SET committed_at = {ages}")
+    # Of another job, which was suspended and may come back.
+    orders.execute(
+        f"INSERT INTO {MARKER_TABLE} VALUES ('w', 'Sink: orders of 0a1b', 0, 3, 9, {ages})"
+    )
 
     second = attempt(sink)
     second.write(order(1))
     second.snapshot(1)
     second.complete(1)
 
-    assert len(orders.execute(f"SELECT * FROM {MARKER_TABLE}")) == 1
+    assert {("Sink: orders of ",), ("Sink: orders of 0a1b",)} == set(
+        orders.execute(f"SELECT sink FROM {MARKER_TABLE}")
+    )
+    assert len(orders.execute(f"SELECT * FROM {MARKER_TABLE}")) == 2
     old.write(order(1))
     old.snapshot(1)
     old.complete(1)
