@@ -43,6 +43,8 @@ class CdcReader(SourceReader[Row]):
         self._snapshots: deque[tuple[int, int]] = deque()
         """Checkpoints that are not complete yet, or never will be, with their positions."""
         self._checkpoint = 0
+        self._given = 0
+        """How many of the rows that are pending were given."""
 
     def open(self) -> None:
         if self._idle:
@@ -85,6 +87,9 @@ class CdcReader(SourceReader[Row]):
         if self._feed is None:
             return []
         split = self._split
+        if split.pending is not None:
+            rest = split.pending.cells[self._given :]
+            split = replace(split, pending=replace(split.pending, cells=rest))
         if split.lsn is not None:
             changes = self._changes
             split = replace(split, lsn=changes.lsn, changes=changes.changes)
@@ -130,11 +135,10 @@ class CdcReader(SourceReader[Row]):
         self, pending: Pending, limit: int, rows: list[Any], times: list[int]
     ) -> None:
         table = self._maker.table(pending.table, pending.columns)
-        taken = pending.cells[:limit]
-        lsn = self._split.lsn or 0
-        rows += [
-            table.row(RowKind.INSERT, table.values(cells), lsn, pending.time_ms) for cells in taken
-        ]
+        taken = pending.cells[self._given : self._given + limit]
+        values = [table.values(cells) for cells in taken]
+        rows += table.rows(RowKind.INSERT, values, self._split.lsn or 0, pending.time_ms)
         times += [pending.time_ms] * len(taken)
-        rest = pending.cells[limit:]
-        self._split = replace(self._split, pending=replace(pending, cells=rest) if rest else None)
+        self._given += len(taken)
+        if self._given == len(pending.cells):
+            self._split, self._given = replace(self._split, pending=None), 0

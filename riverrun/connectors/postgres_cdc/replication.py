@@ -5,7 +5,7 @@ psycopg has no words for it, but the library below it (libpq) carries it: a stre
 
 from __future__ import annotations
 
-import select
+import selectors
 import struct
 import time
 from typing import Any, Final
@@ -80,7 +80,11 @@ class ReplicationConnection:
 
     def wait(self, seconds: float, also: Any) -> None:
         """Wait until something comes here or on the socket ``also``."""
-        select.select([self._pgconn.socket, also], [], [], seconds)
+        # Unlike select this takes any number of open files.
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(self._pgconn.socket, selectors.EVENT_READ)
+            waiting.register(also, selectors.EVENT_READ)
+            waiting.select(seconds)
         self._pgconn.consume_input()
 
     def confirm(self, lsn: int, *, now: bool) -> None:

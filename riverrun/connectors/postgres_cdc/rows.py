@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import repeat
 from typing import Any, Final
 
 from riverrun.connectors.base.extras import require
@@ -64,11 +65,16 @@ class TableRows:
 
     def row(self, kind: RowKind, values: list[Any], lsn: int, time_ms: int) -> Row:
         """One row."""
+        (row,) = self.rows(kind, [values], lsn, time_ms)
+        return row
+
+    def rows(self, kind: RowKind, values: list[list[Any]], lsn: int, time_ms: int) -> list[Row]:
+        """Rows of one kind."""
         names = self.names
         if self.with_metadata:
-            names, values = METADATA + names, [self.table, lsn, time_ms, *values]
-        (row,) = rows_of(names, [values], (kind.value,))
-        return row
+            names = METADATA + names
+            values = [[self.table, lsn, time_ms, *each] for each in values]
+        return rows_of(names, values, repeat(kind.value))
 
     def _unreadable(self, cells: Sequence[Cell], place: int, error: Exception) -> DatabaseRefused:
         key = {self.names[each]: cells[each] for each in self.key_places}
