@@ -74,7 +74,15 @@ class RedisClient:
         self._server = server
         self._redis = require("redis", extra="redis", user=server.who)
         # Who tries again is decided here, where it is known what that would mean.
-        settings = {"socket_connect_timeout": 10, "retry": None, **server.settings}
+        settings = {
+            "socket_connect_timeout": 10,
+            # A server that is there and says nothing must not hold a task up for ever.
+            "socket_timeout": 30,
+            "retry": None,
+            **server.settings,
+            # What comes is taken for bytes.
+            "decode_responses": False,
+        }
         self._client = self._redis.Redis.from_url(server.url, **settings)
 
     def run(
