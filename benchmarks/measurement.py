@@ -70,7 +70,10 @@ def read(output: str) -> Measurement | None:
 
 
 def measure(
-    system: str, run: Callable[[argparse.Namespace, int], float], settings: Mapping[str, str]
+    system: str,
+    run: Callable[[argparse.Namespace, int], float],
+    settings: Mapping[str, str],
+    workloads: Sequence[str] = (*WORKLOADS, STATE, WINDOWS),
 ) -> None:
     """The command line of a measured system: warm up, run both sizes and print the measurement.
 
@@ -78,8 +81,9 @@ def measure(
         system: The name in the tables.
         run: Runs ``arguments.workload`` at the given number of records, returns its seconds.
         settings: Tunable options with their defaults; each becomes a ``--name value`` flag.
+        workloads: What ``run`` knows.
     """
-    arguments = _parse(settings)
+    arguments = _parse(settings, workloads)
     run(arguments, arguments.small)
     small_seconds = run(arguments, arguments.small)
     seconds = run(arguments, arguments.records)
@@ -97,9 +101,9 @@ def measure(
     )
 
 
-def _parse(settings: Mapping[str, str]) -> argparse.Namespace:
+def _parse(settings: Mapping[str, str], workloads: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--workload", choices=(*WORKLOADS, STATE, WINDOWS), required=True)
+    parser.add_argument("--workload", choices=workloads, required=True)
     parser.add_argument("--records", type=int, required=True)
     parser.add_argument("--small", type=int, required=True)
     for name, default in settings.items():

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rich.table import Table
 
@@ -16,7 +16,9 @@ from benchmarks.measurement import PARALLELISM, Measurement
 from benchmarks.setup_peers import CACHE
 from benchmarks.workloads import KEYED, STATE, STATELESS, WINDOWS
 
-TARGETS: Final[Mapping[tuple[str, str], float]] = {
+Targets: TypeAlias = Mapping[tuple[str, str], float]
+
+TARGETS: Final[Targets] = {
     (STATELESS, "baseline"): 1 / 2,
     (KEYED, "baseline"): 1 / 3,
     (STATELESS, "pyflink"): 8.0,
@@ -41,7 +43,7 @@ def median_rate(measurements: Measurements, workload: str, system: str) -> float
     return statistics.median(rates) if rates else None
 
 
-def table(measurements: Measurements) -> Table:
+def table(measurements: Measurements, targets: Targets = TARGETS) -> Table:
     """One row for each workload and system; the limit is the baseline."""
     result = Table(title=f"records/s at parallelism {PARALLELISM}, medians, net of start-up")
     result.add_column("workload")
@@ -50,7 +52,7 @@ def table(measurements: Measurements) -> Table:
         result.add_column(heading, justify="right")
     for workload in _workloads(measurements):
         for system in dict.fromkeys(m.system for m in measurements):
-            if row := _row(measurements, workload, system):
+            if row := _row(measurements, workload, system, targets):
                 result.add_row(workload, system, *row)
         result.add_section()
     return result
@@ -60,7 +62,9 @@ def _workloads(measurements: Measurements) -> list[str]:
     return list(dict.fromkeys(m.workload for m in measurements))
 
 
-def _row(measurements: Measurements, workload: str, system: str) -> tuple[str, ...] | None:
+def _row(
+    measurements: Measurements, workload: str, system: str, targets: Targets
+) -> tuple[str, ...] | None:
     own = [m for m in measurements if (m.workload, m.system) == (workload, system)]
     if not own:
         return None
@@ -68,7 +72,7 @@ def _row(measurements: Measurements, workload: str, system: str) -> tuple[str, .
     base = median_rate(measurements, workload, "baseline")
     ours = median_rate(measurements, workload, "riverrun")
     times, wanted = "", ""
-    if ours is not None and (target := TARGETS.get((workload, system))):
+    if ours is not None and (target := targets.get((workload, system))):
         colour = "green" if ours / rate >= target else "red"
         times, wanted = f"[{colour}]{ours / rate:.2f} x[/]", f"{target:.2f} x"
     spread = (max(m.rate for m in own) - min(m.rate for m in own)) / rate
