@@ -61,7 +61,12 @@ class CsvReaderFormat(StreamFormat):
     def open_split(self, split: FileSplit, opening: Opening) -> OpenSplit[Any]:
         rows = CsvRows(self._schema.row_type, self._schema.dialect, ignore=self._ignore)
         order = _header_order(self._schema, split, opening) if self._schema.use_header else None
-        return _OpenCsv(split, LineBuffer(split, opening.store), self._schema, rows, order, opening)
+        lines = LineBuffer(split, opening.store)
+        try:
+            return _OpenCsv(split, lines, self._schema, rows, order, opening)
+        except FormatError as error:
+            lines.close()
+            raise FileUnreadable(split.location, f"its first lines: {error}") from error
 
     def get_produced_type(self) -> TypeInformation:
         return self._schema.row_type
@@ -123,7 +128,9 @@ class _OpenCsv(OpenSplit[Any]):
     def _record_by_record(self, limit: int) -> SplitRun:
         values: list[Row] = []
         letters: list[DeadLetter] = []
-        while len(values) < limit and self._lines.waiting():
+        for _ in range(limit):  # of lines, not of records: none may be one
+            if not self._lines.waiting():
+                break
             if self._is_nothing():
                 self._lines.take(1)
                 continue

@@ -20,6 +20,7 @@ from riverrun.connectors.files.source_csv import CsvReaderFormat
 from riverrun.connectors.files.source_formats import FileUnreadable
 from riverrun.connectors.formats.csv_schema import CsvSchema, CsvSchemaBuilder
 from riverrun.serde.row import Row
+from riverrun.testing.conformance.source_run import SourceRun
 from riverrun.testing.conformance.sources import check_source
 from tests.unit.connectors.files.test_source_lines import read_all
 
@@ -120,3 +121,21 @@ def test_fields_that_cannot_be_read_may_be_none(tmp_path: Path) -> None:
     source = csv_of(tmp_path, columns().build(), ignore_parse_errors=True)
 
     assert read_all(source)[0] == [Row(id=None, name="a"), Row(id=2, name="b")]
+
+
+def test_a_file_of_bad_lines_is_read_in_runs_too(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("x,a\n" * 50)
+    reads = CsvReaderFormat.for_schema(columns().build())
+    builder = FileSource.for_record_stream_format(reads, str(tmp_path))
+    run = SourceRun(builder.set_bad_records(BadRecords.DEAD_LETTER).build(), 1)
+    found = []
+    while not run.is_over:
+        run.pass_messages()
+        found.append(len(run.poll(0, 20).dead_letters))
+    run.close()
+    assert [count for count in found if count] == [20, 20, 10]
+
+
+def test_a_quote_that_is_not_closed_in_a_line_to_pass_over_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(FileUnreadable, match=r"in.csv': its first lines: csv: a quote is not"):
+        read(tmp_path, '1,"open\n', columns().set_skip_first_data_row().build())
