@@ -38,21 +38,27 @@ def split(
     if not fields:
         return [((), batch)]
     ids = np.zeros(batch.num_rows, np.int64)
-    values: list[list[Any]] = []
+    parts_of: list[tuple[Any, list[Any]]] = []
     for field in fields:
         codes, distinct = _codes(batch.column(field.column), field.value)
-        values.append(distinct)
-        ids = ids * len(distinct) + codes
+        parts_of.append((codes, distinct))
+        # Numbered anew each time: a product of many fields would not fit.
+        ids = np.unique(ids * len(distinct) + codes, return_inverse=True)[1]
     found, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+
+    def partition(place: int) -> Partition:
+        row = first[place]
+        return tuple(distinct[codes[row]] for codes, distinct in parts_of)
+
     if len(found) == 1:
-        return [(_partition(int(found[0]), values), batch)]
+        return [(partition(0), batch)]
     order = np.argsort(inverse, kind="stable")
     ends = np.cumsum(np.bincount(inverse))
     parts = []
     for place in np.argsort(first, kind="stable").tolist():
         start = 0 if place == 0 else int(ends[place - 1])
         rows = batch.take(pa.array(order[start : int(ends[place])]))
-        parts.append((_partition(int(found[place]), values), rows))
+        parts.append((partition(place), rows))
     return parts
 
 
@@ -65,11 +71,3 @@ def _codes(array: pa.Array, value: Callable[[Any], Any]) -> tuple[Any, list[Any]
     ]
     codes = np.array(numbers, np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
     return codes, list(distinct)
-
-
-def _partition(number: int, values: list[list[Any]]) -> Partition:
-    parts = []
-    for distinct in reversed(values):
-        number, place = divmod(number, len(distinct))
-        parts.append(distinct[place])
-    return tuple(reversed(parts))

@@ -47,6 +47,15 @@ def test_each_row_is_in_the_part_of_its_partition_and_parts_keep_the_order(
     assert [(key, part["place"].to_pylist()) for key, part in found] == list(expected.items())
 
 
+def test_many_partition_columns_with_many_values_are_told_apart() -> None:
+    names = [f"c{number}" for number in range(12)]
+    batch = pa.RecordBatch.from_pydict({name: list(range(100)) for name in names})
+    fields = [PartitionField(name, lambda value: value) for name in names]
+    found = split(batch, fields)
+    assert [key for key, _ in found] == [(number,) * 12 for number in range(100)]
+    assert [part["c0"].to_pylist() for _, part in found] == [[number] for number in range(100)]
+
+
 def test_a_table_without_partitions_takes_batches_as_they_are() -> None:
     batch = pa.RecordBatch.from_pydict({"a": [1, 2]})
     assert split(batch, []) == [((), batch)]
