@@ -10,6 +10,7 @@ import pyarrow as pa
 from riverrun.connectors.base.split_reader import OpenSplit, SplitRun
 from riverrun.connectors.files.paths import FileStore, location_of
 from riverrun.connectors.files.source_formats import BulkFormat, FileUnreadable, Opening
+from riverrun.connectors.files.source_lines import StreamFormat
 from riverrun.connectors.files.source_splits import FileSplit
 from riverrun.connectors.formats.avro_schema import AvroSchema, row_type_of_avro
 from riverrun.core.errors import ProgramError
@@ -121,9 +122,13 @@ class AvroParquetReaders:
     """Parquet files that an Avro schema describes, by PyFlink's name."""
 
     @staticmethod
-    def for_generic_record(schema: AvroSchema) -> ParquetColumnarRowInputFormat:
-        """Rows with the fields of the schema."""
-        return ParquetColumnarRowInputFormat(row_type_of_avro(schema))
+    def for_generic_record(schema: AvroSchema) -> AvroParquetFormat:
+        """Rows with the fields of the schema, which are also found by name: ``row["id"]``."""
+        return AvroParquetFormat(row_type_of_avro(schema))
+
+
+class AvroParquetFormat(ParquetColumnarRowInputFormat, StreamFormat):
+    """Parquet for ``for_record_stream_format``, where PyFlink has it, and for ``for_bulk_file_format``."""
 
 
 class Units(ABC):

@@ -154,9 +154,12 @@ def test_orc_files_are_read(tmp_path: Path) -> None:
 def test_an_avro_schema_describes_parquet_files_too(tmp_path: Path) -> None:
     parquet.write_table(table_of(3), tmp_path / "in.parquet")
 
-    found = read_all(bulk(AvroParquetReaders.for_generic_record(AVRO), tmp_path))[0]
-
-    assert found == [Row(id=row.id, name=row.name) for row in rows_of(3)]
+    reads = AvroParquetReaders.for_generic_record(AVRO)
+    as_stream = FileSource.for_record_stream_format(reads, str(tmp_path)).build()
+    for source in (as_stream, bulk(reads, tmp_path)):
+        found = read_all(source)[0]
+        assert found == [Row(id=row.id, name=row.name) for row in rows_of(3)]
+        assert [row["id"] for row in found] == [0, 1, 2]
 
 
 def write_avro(path: Path, count: int, **options: Any) -> None:
