@@ -10,6 +10,7 @@ from riverrun.api.serialization import DeserializationSchema, SerializationSchem
 from riverrun.connectors.formats.csv_dialect import CsvDialect, together
 from riverrun.connectors.formats.csv_input import CsvRows
 from riverrun.connectors.formats.csv_output import CsvLines
+from riverrun.connectors.formats.declared_type import declared_row_type
 from riverrun.connectors.formats.errors import FormatError, shown
 from riverrun.serde.composite_types import RowTypeInfo
 from riverrun.serde.type_info import TypeInformation
@@ -70,7 +71,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         """What PyFlink's builder takes."""
 
         def __init__(self, type_info: TypeInformation) -> None:
-            self._type = _row_type("csv row deserialization", type_info)
+            self._type = declared_row_type("csv row deserialization", type_info)
             self._dialect = CsvDialect()
             self._ignore = False
 
@@ -148,7 +149,7 @@ class CsvRowSerializationSchema(SerializationSchema):
         """What PyFlink's builder takes."""
 
         def __init__(self, type_info: TypeInformation) -> None:
-            self._type = _row_type("csv row serialization", type_info)
+            self._type = declared_row_type("csv row serialization", type_info)
             self._dialect = CsvDialect()
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
@@ -203,15 +204,6 @@ def _text(message: bytes) -> str:
         return message.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise FormatError(f"csv: the line is not UTF-8: {error}; found {shown(message)}") from error
-
-
-def _row_type(who: str, type_info: Any) -> RowTypeInfo:
-    if not isinstance(type_info, RowTypeInfo):
-        raise TypeError(
-            f"{who}: the type is {type_info!r}; expected a row type such as "
-            f"Types.ROW_NAMED(['id'], [Types.LONG()])"
-        )
-    return type_info
 
 
 def _row_input(

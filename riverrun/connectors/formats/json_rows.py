@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from riverrun.api.serialization import DeserializationSchema, SerializationSchema
+from riverrun.connectors.formats.declared_type import declared_row_type
 from riverrun.connectors.formats.errors import FormatError, shown
 from riverrun.connectors.formats.json_input import assembler, object_shape, shape_of
 from riverrun.connectors.formats.json_leniently import LenientReader
@@ -105,7 +106,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
         def type_info(self, type_info: TypeInformation) -> JsonRowDeserializationSchema.Builder:
             """The type of the rows; their field names are the names of the members."""
-            self._type = _row_type("json row deserialization", type_info)
+            self._type = declared_row_type("json row deserialization", type_info)
             return self
 
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
@@ -204,7 +205,7 @@ class JsonRowSerializationSchema(SerializationSchema):
 
         def with_type_info(self, type_info: TypeInformation) -> JsonRowSerializationSchema.Builder:
             """The type of the rows; their field names become the names of the members."""
-            self._type = _row_type("json row serialization", type_info)
+            self._type = declared_row_type("json row serialization", type_info)
             return self
 
         def with_timestamp_format(
@@ -221,15 +222,6 @@ class JsonRowSerializationSchema(SerializationSchema):
                     "json row serialization: there is no type; call with_type_info before"
                 )
             return JsonRowSerializationSchema(self._type, timestamp_format=self._style)
-
-
-def _row_type(who: str, type_info: Any) -> RowTypeInfo:
-    if not isinstance(type_info, RowTypeInfo):
-        raise TypeError(
-            f"{who}: the type is {type_info!r}; expected a row type such as "
-            f"Types.ROW_NAMED(['id'], [Types.LONG()])"
-        )
-    return type_info
 
 
 def _row_input(

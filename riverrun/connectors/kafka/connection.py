@@ -224,21 +224,28 @@ class Connection:
         )
 
     def _raise_if_refused(self, errors: Collection[Any]) -> None:
-        from confluent_kafka import KafkaError  # noqa: PLC0415  (an extra)
-
-        refusals = {
-            KafkaError._AUTHENTICATION,  # noqa: SLF001  (its public name)
-            KafkaError.SASL_AUTHENTICATION_FAILED,
-            KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        }
         for error in errors:
-            if error.code() in refusals:
-                name = self.properties.get("sasl.username")
-                raise KafkaCredentialsRefused(
-                    f"{self.user}: {self.bootstrap_servers!r} refused the credentials of "
-                    f"{name!r} ({error.str()}); check sasl.username, sasl.password, sasl.mechanism and "
-                    f"security.protocol"
-                )
+            if refuses_credentials(error):
+                raise self.refused(error)
+
+    def refused(self, error: Any) -> KafkaCredentialsRefused:
+        """The error for brokers that answered with ``error`` to whom they were shown."""
+        name = self.properties.get("sasl.username")
+        return KafkaCredentialsRefused(
+            f"{self.user}: {self.bootstrap_servers!r} refused the credentials of {name!r} "
+            f"({error.str()}); check sasl.username, sasl.password, sasl.mechanism and security.protocol"
+        )
+
+
+def refuses_credentials(error: Any) -> bool:
+    """Whether brokers say with ``error`` that they do not accept whom they were shown."""
+    from confluent_kafka import KafkaError  # noqa: PLC0415  (an extra)
+
+    return error.code() in {
+        KafkaError._AUTHENTICATION,  # noqa: SLF001  (its public name)
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    }
 
 
 _CLIENT_PREFIXES: Final = (

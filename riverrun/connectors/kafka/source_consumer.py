@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from riverrun.connectors.kafka.connection import (
     Connection,
     KafkaClientError,
-    KafkaCredentialsRefused,
     client_log,
+    refuses_credentials,
 )
 from riverrun.connectors.kafka.offsets_initializer import KafkaOffsetResetStrategy
 from riverrun.connectors.kafka.partition_split import KafkaTopicPartition
@@ -80,20 +80,13 @@ def make_consumer(properties: dict[str, Any]) -> MessageConsumer:
     return consumer
 
 
-def refusal(user: str, error: KafkaError) -> KafkaClientError | None:
+def refusal(connection: Connection, error: KafkaError) -> KafkaClientError | None:
     """The error to fail the job with, if ``error`` of a client will not pass by itself."""
     from confluent_kafka import KafkaError as Code  # noqa: PLC0415  (an extra)
 
-    code, text = error.code(), error.str()
-    if code in {
-        Code._AUTHENTICATION,  # noqa: SLF001  (its public name)
-        Code.SASL_AUTHENTICATION_FAILED,
-        Code.CLUSTER_AUTHORIZATION_FAILED,
-    }:
-        return KafkaCredentialsRefused(
-            f"{user}: the broker refused the credentials ({text}); check sasl.username, sasl.password, "
-            f"sasl.mechanism and security.protocol"
-        )
+    if refuses_credentials(error):
+        return connection.refused(error)
+    user, code, text = connection.user, error.code(), error.str()
     if code in {
         Code.UNKNOWN_TOPIC_OR_PART,
         Code._UNKNOWN_TOPIC,  # noqa: SLF001  (its public name)
@@ -110,7 +103,7 @@ def refusal(user: str, error: KafkaError) -> KafkaClientError | None:
     return None
 
 
-def partition_failure(user: str, message: Message) -> KafkaClientError | None:
+def partition_failure(connection: Connection, message: Message) -> KafkaClientError | None:
     """The error to fail the job with, if the event in ``message`` will not pass by itself."""
     from confluent_kafka import KafkaError as Code  # noqa: PLC0415  (an extra)
 
@@ -125,9 +118,10 @@ def partition_failure(user: str, message: Message) -> KafkaClientError | None:
         Code.TOPIC_EXCEPTION,
     }:
         return KafkaClientError(
-            f"{user}: cannot read topic {message.topic()!r} partition {message.partition()}: {text}"
+            f"{connection.user}: cannot read topic {message.topic()!r} partition "
+            f"{message.partition()}: {text}"
         )
-    return refusal(user, error)
+    return refusal(connection, error)
 
 
 def offset_after_loss(

@@ -217,7 +217,7 @@ class KafkaSourceReader(SourceReader[Any]):
             buffer.at_end(message.offset() or 0)
         elif buffer is not None and code == Code._AUTO_OFFSET_RESET:  # noqa: SLF001  (its public name)
             self._reset(buffer)
-        elif (failure := partition_failure(self._plan.connection.user, message)) is not None:
+        elif (failure := partition_failure(self._plan.connection, message)) is not None:
             raise failure
         else:
             log.warning("KafkaSource: %s", error.str())
@@ -252,7 +252,7 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def _on_error(self, error: KafkaError) -> None:
         """From the consumer, while it is asked for messages; it tries again by itself."""
-        failure = refusal(self._plan.connection.user, error)
+        failure = refusal(self._plan.connection, error)
         if failure is not None and self._failure is None:
             self._failure = failure
 
