@@ -56,6 +56,11 @@ class System:
         """The peer whose environment it needs; None: ours."""
         return PEERS.get(self.peer or self.name)
 
+    @property
+    def is_peer(self) -> bool:
+        """Whether it is somebody else's, in whichever environment."""
+        return self.module.startswith("benchmarks.peers.")
+
     def run(self, workload: str, *, quick: bool) -> Measurement:
         """One measurement in a process group of its own, which has ended when this returns.
 
@@ -98,6 +103,19 @@ SYSTEMS: Final[Mapping[str, System]] = {
                 KEYED: ("--bundle-size", "300000", "--bundle-time", "60000"),
             },
         ),
+        System(
+            "pyflink-thread",
+            "benchmarks.peers.pyflink_peer",
+            {STATELESS: Sizes(200_000, 1_700_000), KEYED: Sizes(200_000, 1_200_000)},
+            {STATELESS: ("--mode", "thread"), KEYED: ("--mode", "thread")},
+            peer="pyflink",
+        ),
+        System(
+            "structured",
+            "benchmarks.peers.structured_streaming",
+            {STATELESS: Sizes(1_000_000, 6_000_000), KEYED: Sizes(1_000_000, 4_000_000)},
+            {KEYED: ("--logic", "pandas")},
+        ),
     )
 }
 
@@ -123,6 +141,19 @@ STATE_SYSTEMS: Final[Mapping[str, System]] = {
             "benchmarks.peers.pyflink_peer",
             {STATE: Sizes(200_000, 1_200_000)},
             {STATE: ("--bundle-size", "300000", "--bundle-time", "60000")},
+        ),
+        System(
+            "pyflink-thread",
+            "benchmarks.peers.pyflink_peer",
+            {STATE: Sizes(200_000, 1_200_000)},
+            {STATE: ("--mode", "thread")},
+            peer="pyflink",
+        ),
+        System(
+            "structured",
+            "benchmarks.peers.structured_streaming",
+            {STATE: Sizes(1_000_000, 4_000_000)},
+            {STATE: ("--logic", "pandas")},
         ),
     )
 }
@@ -158,14 +189,27 @@ WINDOW_SYSTEMS: Final[Mapping[str, System]] = {
             {WINDOWS: ("--bundle-size", "100000", "--bundle-time", "1000", "--types", "pickled")},
         ),
         System(
+            "pyflink-thread",
+            "benchmarks.peers.pyflink_windows",
+            {WINDOWS: Sizes(100_000, 600_000)},
+            {WINDOWS: ("--mode", "thread", "--types", "pickled")},
+            peer="pyflink",
+        ),
+        System(
             "flink-sql",
             "benchmarks.peers.flink_sql_windows",
             {WINDOWS: Sizes(10_000_000, 110_000_000)},
             peer="pyflink",
         ),
+        System(
+            "spark-sql",
+            "benchmarks.peers.structured_streaming",
+            {WINDOWS: Sizes(10_000_000, 60_000_000)},
+            {WINDOWS: ("--batch", "5000000")},
+        ),
     )
 }
-"""For the ``windows`` workload: rows and columns of ours, and Flink without any Python at all."""
+"""For the ``windows`` workload: rows and columns of ours, and Flink and Spark without any Python at all."""
 
 
 def _run(system: str, workload: str, command: list[str]) -> Measurement:

@@ -15,10 +15,10 @@ def chosen(
     """The systems asked for, the environments of the peers among them made where missing."""
     result = []
     for name in only or systems:
+        if systems[name].is_peer and not peers:
+            continue
         peer = systems[name].environment
         if peer is not None:
-            if not peers:
-                continue
             try:
                 ensure(peer)
             except PeerUnavailable as error:

@@ -1,11 +1,13 @@
 # ruff: noqa: ARG002  # the arguments are those of PyFlink's interfaces
-"""The workloads on PyFlink in process mode; run with PyFlink's own interpreter.
+"""The workloads on PyFlink; run with PyFlink's own interpreter.
 
 Numbers come from Flink's own Java source, and a Python map makes each transaction. That source
 hands out its two splits on request, so the first reader to be up at times takes both and one
 worker idles; ``source=rebalance`` deals the numbers out evenly instead (``source=split`` does not).
 The sink is Flink's own Java one that discards. Left alone, a local PyFlink job runs its Python functions in
-the client's process, where two subtasks share one interpreter lock; here it gets real workers.
+the client's process, where two subtasks share one interpreter lock; here it gets real workers
+(``mode=process``). With ``mode=thread`` the functions run inside the JVM instead, in an interpreter that
+PemJa embeds: nothing is sent to and fro, but the two subtasks share one interpreter lock.
 
 The start of a job takes anything from five to ten seconds, which would drown what is measured, so
 time counts from the moment all Python functions are open until the last of them is closed.
@@ -14,6 +16,7 @@ time counts from the moment all Python functions are open until the last of them
 import argparse
 import os
 import sys
+import sysconfig
 import tempfile
 import time
 import uuid
@@ -57,6 +60,7 @@ SETTINGS = {
     "types": "tuple",
     "buffer_timeout": "100",
     "source": "rebalance",
+    "mode": "process",
 }
 
 
@@ -121,12 +125,14 @@ class _Totals(KeyedProcessFunction):
 
 
 def environment_of(arguments: argparse.Namespace) -> StreamExecutionEnvironment:
-    """An environment with Python workers of its own."""
+    """An environment with Python workers of its own, or with an interpreter in the JVM."""
+    if arguments.mode == "thread":
+        _share_packages()
     configuration = Configuration()
     for key, value in {
         "python.executable": sys.executable,
         "python.client.executable": sys.executable,
-        "python.execution-mode": "process",
+        "python.execution-mode": arguments.mode,
         "python.fn-execution.bundle.size": arguments.bundle_size,
         "python.fn-execution.bundle.time": arguments.bundle_time,
         "python.state.cache-size": arguments.state_cache,
@@ -140,6 +146,14 @@ def environment_of(arguments: argparse.Namespace) -> StreamExecutionEnvironment:
     environment.set_parallelism(PARALLELISM)
     environment.set_buffer_timeout(int(arguments.buffer_timeout))
     return environment
+
+
+def _share_packages() -> None:
+    # The embedded interpreter is the one that this environment was made with: it does not look here by itself.
+    found = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    packages = sysconfig.get_path("purelib")
+    if packages not in found:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*found, packages]))
 
 
 def _result(arguments: argparse.Namespace, numbers: DataStream, stamps: str) -> DataStream:
