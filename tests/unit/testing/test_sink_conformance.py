@@ -67,7 +67,10 @@ class _ShelfCommitter(Committer):
 
     def commit(self, committables: Sequence[Committable]) -> None:
         shelf = self._sink.shelf
+        newest = max(each.checkpoint for each in committables)
         for each in committables:
+            if each.checkpoint < newest and self._sink.mistake == "commits the newest alone":
+                continue
             if each.id in shelf.done and self._sink.mistake != "is not idempotent":
                 continue
             shelf.done.add(each.id)
@@ -112,6 +115,7 @@ def test_sinks_that_are_right_pass(kind: type[ShelfSink]) -> None:
         ("shows too early", "too many"),
         ("prepares nothing", "lost"),
         ("is not idempotent", "too many"),
+        ("commits the newest alone", "lost"),
     ],
 )
 def test_a_mistake_is_found_and_told_with_its_steps(mistake: str, words: str) -> None:
