@@ -69,7 +69,7 @@ def q2_columns(events: DataStream) -> DataStream:
     """Selection: auction and price of the bids in some auctions."""
 
     def is_chosen(batch: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
-        return batch["auction"] % CHOSEN == 0
+        return np.equal(batch["auction"] % CHOSEN, 0)
 
     def selected(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.select(["auction", "price"])

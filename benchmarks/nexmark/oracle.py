@@ -107,7 +107,9 @@ def _hottest(pieces: dict[int, Counter[int]], ends: range) -> Results:
     for end in ends:
         pieces.pop(end - _WINDOW - _SLIDE, None)
         window = range(end - _WINDOW, end, _SLIDE)
-        counts: Counter[int] = sum((pieces[each] for each in window if each in pieces), Counter())
+        counts: Counter[int] = Counter()
+        for start in window:
+            counts.update(pieces.get(start, {}))
         most = max(counts.values(), default=0)
         yield from ((most, end, auction) for auction, count in counts.items() if count == most)
 

@@ -23,7 +23,9 @@ class Sale(NamedTuple):
     time: int
 
 
-class _Offer(NamedTuple):
+class Offer(NamedTuple):
+    """What is needed of an auction."""
+
     auction: int
     seller: int
     category: int
@@ -31,21 +33,26 @@ class _Offer(NamedTuple):
     expires: int
 
 
-class _Price(NamedTuple):
+class Price(NamedTuple):
+    """What is needed of a bid."""
+
     auction: int
     price: int
     time: int
 
 
-def _offer(auction: Auction) -> _Offer:
-    return _Offer(auction.id, auction.seller, auction.category, auction.time, auction.expires)
+def offer_of(auction: Auction) -> Offer:
+    """The auction without its texts."""
+    return Offer(auction.id, auction.seller, auction.category, auction.time, auction.expires)
 
 
-def _price(bid: Bid) -> _Price:
-    return _Price(bid.auction, bid.price, bid.time)
+def price_of(bid: Bid) -> Price:
+    """The bid without its bidder and texts."""
+    return Price(bid.auction, bid.price, bid.time)
 
 
-def _auction_of(record: _Offer | _Price) -> int:
+def auction_of(record: Offer | Price) -> int:
+    """The key of both."""
     return record.auction
 
 
@@ -62,7 +69,7 @@ class WinningBids(KeyedCoProcessFunction):
         self._highest = runtime_context.get_state(ValueStateDescriptor("highest"))
         self._early = runtime_context.get_list_state(ListStateDescriptor("early"))
 
-    def process_element1(self, value: _Offer, ctx: KeyedCoProcessFunction.Context) -> None:
+    def process_element1(self, value: Offer, ctx: KeyedCoProcessFunction.Context) -> None:
         """An auction is opened."""
         self._offer.update(value)
         for bid in self._early.get():
@@ -70,7 +77,7 @@ class WinningBids(KeyedCoProcessFunction):
         self._early.clear()
         ctx.timer_service().register_event_time_timer(value.expires)
 
-    def process_element2(self, value: _Price, ctx: KeyedCoProcessFunction.Context) -> None:
+    def process_element2(self, value: Price, ctx: KeyedCoProcessFunction.Context) -> None:
         """Somebody bids."""
         offer = self._offer.value()
         if offer is None:
@@ -79,7 +86,7 @@ class WinningBids(KeyedCoProcessFunction):
         else:
             self._take(value, offer)
 
-    def _take(self, bid: _Price, offer: _Offer) -> None:
+    def _take(self, bid: Price, offer: Offer) -> None:
         if offer.time <= bid.time <= offer.expires:
             highest = self._highest.value()
             if highest is None or bid.price > highest:
@@ -102,6 +109,6 @@ class WinningBids(KeyedCoProcessFunction):
 
 def winning_bids(events: DataStream) -> DataStream:
     """A ``Sale`` for each auction that has a bid."""
-    auctions = events.filter(is_auction).map(_offer)
-    bids = events.filter(is_bid).map(_price)
-    return auctions.connect(bids).key_by(_auction_of, _auction_of).process(WinningBids())
+    auctions = events.filter(is_auction).map(offer_of)
+    bids = events.filter(is_bid).map(price_of)
+    return auctions.connect(bids).key_by(auction_of, auction_of).process(WinningBids())

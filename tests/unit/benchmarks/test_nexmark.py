@@ -28,9 +28,12 @@ from benchmarks.nexmark.generator import (
 from benchmarks.nexmark.oracle import ORACLES
 from benchmarks.nexmark.queries import QUERIES
 from benchmarks.nexmark.source import column_stream, event_stream
+from benchmarks.nexmark.winning_bids import WinningBids, auction_of, offer_of, price_of
 from riverrun.core.configuration import Configuration
 from riverrun.core.options import RuntimeExecutionMode
+from riverrun.datastream.data_stream import DataStream
 from riverrun.datastream.environment import StreamExecutionEnvironment
+from riverrun.testing.harness import OperatorHarness
 
 COUNT = 3_000
 RATE = 50
@@ -94,9 +97,7 @@ def test_times_follow_the_rate() -> None:
     assert times == [START_MS + number * 1_000 // RATE for number in range(COUNT)]
 
 
-@given(
-    start=st.integers(0, 10**9), step=st.integers(1, 7), count=st.integers(0, 120), at=st.data()
-)
+@given(start=st.integers(0, 10**9), step=st.integers(1, 7), count=st.integers(0, 120), at=st.data())
 def test_an_event_depends_on_its_number_alone(
     start: int, step: int, count: int, at: st.DataObject
 ) -> None:
@@ -152,6 +153,50 @@ def test_q0_passes_every_event_as_it_came(env: StreamExecutionEnvironment) -> No
         found = list(results)
     assert Counter(found) == Counter(EVENTS)
     assert Counter(map(type, found)) == Counter(map(type, EVENTS))
+
+
+POT = Auction(7, "pot", "a pot", 100, 200, 1_000, 2_000, 3, 10, "")
+
+
+def bid_on_pot(price: int, time: int) -> Bid:
+    return Bid(POT.id, 5, price, "", "", time, "")
+
+
+def pot_sold(harness: OperatorHarness, *script: Event | int) -> list[tuple[int, int | None]]:
+    """Prices and times of sales when these events and watermarks come in this order."""
+    for step in script:
+        if isinstance(step, Auction):
+            harness.push(offer_of(step), step.time)
+        elif isinstance(step, Bid):
+            harness.push_second(price_of(step), step.time)
+        elif isinstance(step, int):
+            harness.watermark(step)
+    return [(sale.price, time) for sale, time in harness.records()]
+
+
+@pytest.fixture
+def pots() -> Iterator[OperatorHarness]:
+    def build(auctions: DataStream, bids: DataStream) -> DataStream:
+        return auctions.connect(bids).key_by(auction_of, auction_of).process(WinningBids())
+
+    with OperatorHarness(build, inputs=2) as harness:
+        yield harness
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["bids first", "auction first"])
+def test_the_highest_bid_up_to_the_end_wins(pots: OperatorHarness, early: bool) -> None:
+    bids = [bid_on_pot(300, 1_000), bid_on_pot(500, 2_000), bid_on_pot(900, 2_001)]
+    script: list[Event] = [*bids, POT] if early else [POT, *bids]
+    assert pot_sold(pots, *script, 1_999) == []
+    assert pot_sold(pots, 2_001) == [(500, 2_000)]
+
+
+def test_nothing_is_kept_of_an_auction_that_is_over(pots: OperatorHarness) -> None:
+    script = (POT, 2_000, bid_on_pot(300, 2_100), bid_on_pot(300, 2_200), 2_150)
+    assert pot_sold(pots, *script) == []
+    assert list(pots.keys("early")) == [POT.id]
+    assert pot_sold(pots, 2_200) == []
+    assert [list(pots.keys(name)) for name in ("early", "offer", "highest")] == [[], [], []]
 
 
 def counts_of(pairs: Iterable[tuple[int, int]]) -> Counter[int]:
