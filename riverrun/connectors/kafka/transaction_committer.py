@@ -170,7 +170,8 @@ class _Transactions:
         user = self._settings.connection.user
         if trouble.is_final:
             raise KafkaClientError(
-                f"{user}: cannot commit with transactional id {self._name!r}: {trouble.text}"
+                f"{user}: cannot commit with transactional id {self._name!r}: {trouble.text}; "
+                f"{trouble.advice}"
             ) from cause
         if fenced >= MAX_FENCED:
             raise KafkaProducerFenced(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,18 +15,25 @@ _CALL_SECONDS: Final = 5.0
 """Of one call into librdkafka, which may be repeated."""
 
 _FENCED: Final = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
-_FINAL: Final = (
-    "_AUTHENTICATION",
-    "_UNKNOWN_PARTITION",
-    "_UNKNOWN_TOPIC",
-    "CLUSTER_AUTHORIZATION_FAILED",
-    "INVALID_TRANSACTION_TIMEOUT",
-    "MSG_SIZE_TOO_LARGE",
-    "SASL_AUTHENTICATION_FAILED",
-    "TOPIC_AUTHORIZATION_FAILED",
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
-    "UNKNOWN_TOPIC_OR_PART",
-)
+_CREDENTIALS: Final = "check sasl.username, sasl.password, sasl.mechanism and security.protocol"
+_TOPIC: Final = "create it again, or go back to a savepoint from before its messages"
+_FINAL: Final[Mapping[str, str]] = {
+    "_AUTHENTICATION": _CREDENTIALS,
+    "_UNKNOWN_PARTITION": _TOPIC,
+    "_UNKNOWN_TOPIC": _TOPIC,
+    "CLUSTER_AUTHORIZATION_FAILED": "allow this user to write idempotently",
+    "INVALID_TRANSACTION_TIMEOUT": (
+        "set transaction.timeout.ms to no more than transaction.max.timeout.ms of the broker"
+    ),
+    "MSG_SIZE_TOO_LARGE": (
+        "set message.max.bytes of the sink to max.message.bytes of the topic: batches are then as small"
+    ),
+    "SASL_AUTHENTICATION_FAILED": _CREDENTIALS,
+    "TOPIC_AUTHORIZATION_FAILED": "allow this user to write to the topic",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "allow this user to write with that id",
+    "UNKNOWN_TOPIC_OR_PART": _TOPIC,
+}
+"""What will be the same next time, and what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,12 @@ class Trouble:
         """Whether it will be the same next time."""
         return self._is_one_of(_FINAL)
 
-    def _is_one_of(self, names: tuple[str, ...]) -> bool:
+    @property
+    def advice(self) -> str:
+        """What to do about what is final."""
+        return next((advice for name, advice in _FINAL.items() if self._is_one_of((name,))), "")
+
+    def _is_one_of(self, names: Iterable[str]) -> bool:
         from confluent_kafka import KafkaError  # noqa: PLC0415  (an extra)
 
         return any(self.code == getattr(KafkaError, name) for name in names)

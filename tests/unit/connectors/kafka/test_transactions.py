@@ -1,4 +1,4 @@
-"""Transactions that take longer than they may: tried again with more time, and not taken for a second job."""
+"""What goes wrong with transactions: too slow, barred, or hopeless."""
 
 from __future__ import annotations
 
@@ -114,3 +114,16 @@ def test_a_producer_that_is_barred_before_its_time_is_taken_for_a_second_job(
         KafkaProducerFenced, match="taken over the transactional id 'job-0' 5 times"
     ):
         commit(Broker(seconds=1))
+
+
+def test_what_will_be_the_same_next_time_is_not_tried_again_and_comes_with_advice(
+    commit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: Producer, timeout: float) -> None:
+        raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "too large"))
+
+    monkeypatch.setattr(Producer, "commit_transaction", refused)
+    broker = Broker(seconds=1)
+    with pytest.raises(KafkaClientError, match=r"'job-0': too large; set message\.max\.bytes of"):
+        commit(broker)
+    assert len(broker.timeouts) == 1
