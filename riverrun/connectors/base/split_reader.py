@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -115,8 +116,9 @@ class SplitsReader(SourceReader[T], Generic[T]):
         self._paused.difference_update(splits_to_resume)
 
     def close(self) -> None:
-        while self._open:
-            self._open.popleft()[1].close()
+        with ExitStack() as closing:  # each is closed, also when another cannot be
+            while self._open:
+                closing.callback(self._open.pop()[1].close)
 
     def _fill(self) -> None:
         while self._waiting and len(self._open) < self._at_once:

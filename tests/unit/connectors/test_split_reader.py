@@ -63,3 +63,17 @@ def test_a_split_that_cannot_be_read_is_closed_with_the_reader() -> None:
         reader.poll(1)
     reader.close()
     assert sorted(reader.closed) == [-1, 1]
+
+
+def test_splits_are_closed_also_when_one_of_them_cannot_be() -> None:
+    reader = Numbers(1, 2, 3)
+    for _ in range(3):
+        reader.poll(1)
+
+    def broken() -> None:
+        raise OSError("the disk is gone")
+
+    reader._open[1][1].close = broken  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="the disk is gone"):
+        reader.close()
+    assert sorted(reader.closed) == [1, 3]
