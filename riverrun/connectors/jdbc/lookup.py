@@ -89,12 +89,13 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
         self._key = key
         self._join = join
         self._options = options or LookupOptions()
+        self._sessions: list[Session] = []
+        self._lookup: BatchedLookup[tuple[Any, ...]] | None = None
 
     def open(self, runtime_context: RuntimeContext) -> None:
         options, dialect = self._options, self._dialect
         with closing(Session(dialect, _USER, options.max_retries, reads=True)) as session:
             self._types = session.run(lambda connection: self._checked(dialect, connection))
-        self._sessions: list[Session] = []
         self._own = threading.local()
         cache = LookupCache(
             options.cache_max_rows,
@@ -112,11 +113,13 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
         )
 
     def close(self) -> None:
-        self._lookup.close()
+        if self._lookup is not None:
+            self._lookup.close()
         for session in self._sessions:
             session.close()
 
     async def async_invoke(self, value: Any) -> list[Any]:
+        assert self._lookup is not None  # noqa: S101  (opened before it is asked)
         return self._join(value, await self._lookup.rows(self._key_of(value)))
 
     def _key_of(self, value: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from riverrun.api.async_functions import AsyncFunction
 from riverrun.api.runtime_context import RuntimeContext
 from riverrun.connectors.base.batched_lookup import BatchedLookup
 from riverrun.connectors.base.lookup_cache import LookupCache
-from riverrun.connectors.redis.connection import RedisServer
+from riverrun.connectors.redis.connection import RedisClient, RedisServer
 from riverrun.core.clock import SystemClock
 from riverrun.core.time import DurationLike, to_millis
 
@@ -68,6 +68,8 @@ class RedisLookupFunction(AsyncFunction[Any, Any]):
         self._cache_size = cache_size
         self._cache_ttl_ms = None if cache_ttl is None else to_millis(cache_ttl)
         self._cache_missing = cache_missing
+        self._client: RedisClient | None = None
+        self._lookup: BatchedLookup[str | bytes] | None = None
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._client = self._server.connect()
@@ -87,10 +89,13 @@ class RedisLookupFunction(AsyncFunction[Any, Any]):
         )
 
     def close(self) -> None:
-        self._lookup.close()
-        self._client.close()
+        if self._lookup is not None:
+            self._lookup.close()
+        if self._client is not None:
+            self._client.close()
 
     async def async_invoke(self, value: Any) -> list[Any]:
+        assert self._lookup is not None  # noqa: S101  (opened before it is asked)
         found = await self._lookup.rows(self._key(value))
         return self._join(value, found[0] if found else None)
 
@@ -105,4 +110,5 @@ class RedisLookupFunction(AsyncFunction[Any, Any]):
                     pipeline.hgetall(key)
                 return [found or None for found in pipeline.execute()]
 
+        assert self._client is not None  # noqa: S101  (opened before it is asked)
         return [[] if found is None else [found] for found in self._client.run(ask) or []]

@@ -39,8 +39,9 @@ def lookup(stocked: TestDatabase) -> Iterator[MakeLookup]:
         function = JdbcLookupFunction(
             stocked.options, table, ITEM, keys, _itself, options=LookupOptions(**options)
         )
-        function.open(DetachedRuntimeContext("lookup"))
+        # Closed as a task does it: also what could not be opened.
         made.append(function)
+        function.open(DetachedRuntimeContext("lookup"))
         return function
 
     yield make
