@@ -33,7 +33,7 @@ class LineBuffer:
         begins_inside = split.offset is None and split.start > 0
         # The byte before the range says whether a line begins with it.
         self._read_to = first - 1 if begins_inside else first
-        self._stream = open_stream(store, split.location, self._read_to, charset)
+        self._stream = open_stream(store, split.location, self._read_to, charset, split.end)
         self._lines: list[bytes] = []
         self._taken = 0
         self._parts: list[bytes] = []

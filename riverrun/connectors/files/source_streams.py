@@ -12,6 +12,7 @@ import lzma
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
 from riverrun.connectors.base.extras import require
@@ -70,19 +71,28 @@ def reads_in_place(location: str, charset: str) -> bool:
 
 
 def open_stream(
-    store: FileStore, location: str, position: int, charset: str = "UTF-8"
+    store: FileStore,
+    location: str,
+    position: int,
+    charset: str = "UTF-8",
+    end: int | None = None,
 ) -> ByteStream:
-    """The bytes of ``location`` from ``position`` on, in a charset in which a line ends with a byte 10."""
-    plain: ByteStream = _Plain(store, location)
+    """The bytes of ``location`` from ``position`` on, in a charset in which a line ends with a byte 10.
+
+    They go on after ``end``, where that is given, but no more than those before it are wanted as a rule.
+    """
+    plain = _Plain(store, location)
+    in_place = reads_in_place(location, charset)
+    if in_place:
+        plain.seek(position)
+    wanted = end - position if in_place and end is not None else None
+    found: ByteStream = _Ahead(plain, wanted) if "://" in location else plain
     extension = compression_of(location)
     if extension is not None:
-        plain = _Decompressed(plain, location, _DECOMPRESSORS[extension])
+        found = _Decompressed(found, location, _DECOMPRESSORS[extension])
     if "\n".encode(charset) != b"\n":
-        plain = _Transcoded(plain, location, charset)
-    if isinstance(plain, _Plain):
-        plain.seek(position)
-        return plain
-    return _From(plain, position)
+        found = _Transcoded(found, location, charset)
+    return found if in_place else _From(found, position)
 
 
 class _Plain(ByteStream):
@@ -103,6 +113,32 @@ class _Plain(ByteStream):
 
     def close(self) -> None:
         self._file.close()
+
+
+class _Ahead(ByteStream):
+    """The next bytes are on their way while those before them are worked on."""
+
+    def __init__(self, inner: ByteStream, wanted: int | None = None) -> None:
+        self._inner = inner
+        self._wanted = wanted
+        self._read = 0
+        self._thread: ThreadPoolExecutor | None = None
+        self._next: Future[bytes] | None = None
+
+    def read(self) -> bytes:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "riverrun-read-ahead")
+        asked = self._next or self._thread.submit(self._inner.read)
+        found = asked.result()
+        self._read += len(found)
+        more = found and (self._wanted is None or self._read < self._wanted)
+        self._next = self._thread.submit(self._inner.read) if more else None
+        return found
+
+    def close(self) -> None:
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)  # a file must not be closed while it is read
+        self._inner.close()
 
 
 class _Decompressed(ByteStream):

@@ -200,3 +200,46 @@ def test_large_files_are_cut_unless_it_is_forbidden(tmp_path: Path) -> None:
 def test_lines_of_blanks_are_no_json_whatever_is_around_them(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(b"1\n \t\n2\n")
     assert read_all(lines_of(tmp_path, StreamFormat.json_lines_format())) == ([1, 2], [])
+
+
+class _Chunks(source_streams.ByteStream):
+    def __init__(self, *chunks: bytes) -> None:
+        self.chunks = list(chunks)
+        self.closed = False
+
+    def read(self) -> bytes:
+        if not self.chunks:
+            return b""
+        if self.chunks[0] == b"trouble":
+            raise StorageError("the store is away")
+        return self.chunks.pop(0)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_bytes_that_are_read_ahead_are_the_same() -> None:
+    inner = _Chunks(b"a", b"b", b"c")
+    ahead = source_streams._Ahead(inner)
+    assert [ahead.read() for _ in range(5)] == [b"a", b"b", b"c", b"", b""]
+    ahead.close()
+    assert inner.closed
+
+
+def test_no_more_bytes_are_read_ahead_than_are_wanted() -> None:
+    inner = _Chunks(b"ab", b"cd", b"ef")
+    ahead = source_streams._Ahead(inner, wanted=3)
+    assert [ahead.read() for _ in range(2)] == [b"ab", b"cd"]
+    assert inner.chunks == [b"ef"]
+    assert ahead.read() == b"ef"
+    ahead.close()
+
+
+def test_trouble_with_bytes_ahead_comes_in_its_turn() -> None:
+    inner = _Chunks(b"a", b"trouble")
+    ahead = source_streams._Ahead(inner)
+    assert ahead.read() == b"a"
+    with pytest.raises(StorageError, match="the store is away"):
+        ahead.read()
+    ahead.close()
+    assert inner.closed
