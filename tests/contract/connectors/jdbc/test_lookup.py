@@ -63,6 +63,7 @@ def ask(function: JdbcLookupFunction, *values: Any) -> list[Any]:
 
 
 def counted(function: JdbcLookupFunction) -> tuple[int, int]:
+    assert function._lookup is not None
     return function._lookup._hits.get_count(), function._lookup._misses.get_count()
 
 
