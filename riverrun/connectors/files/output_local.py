@@ -224,8 +224,11 @@ class LocalOutput(OutputFiles):
             for entry in _entries(folder):
                 parallelism, _, subtask = entry.name.partition("-")
                 if parallelism == str(ended.parallelism):
-                    buckets = tuple(json.loads(Path(entry.path).read_text()))
-                    found.append(EndedWriter(int(subtask), ended.parallelism, buckets))
+                    with suppress(
+                        FileNotFoundError
+                    ):  # another saw all of them, and has marked the end
+                        buckets = tuple(json.loads(Path(entry.path).read_text()))
+                        found.append(EndedWriter(int(subtask), ended.parallelism, buckets))
         return found
 
     def mark_complete(self, buckets: Iterable[str], name: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 from xml.sax.saxutils import escape
 
@@ -193,12 +194,13 @@ class S3Output(OutputFiles):
         note = f"{folder}/{ended.parallelism}-{ended.subtask}"
         self._put(note, json.dumps(ended.buckets).encode())
         found = []
-        for each in self._store.files(folder, hidden=True):
+        for each in self._staged(ENDED):
             parallelism, _, subtask = each.location.rpartition("/")[2].partition("-")
             if parallelism == str(ended.parallelism):
-                with self._store.open(each.location) as stream:
-                    buckets = tuple(json.loads(stream.read()))
-                found.append(EndedWriter(int(subtask), ended.parallelism, buckets))
+                with suppress(FileMissing):  # another saw all of them, and has marked the end
+                    with self._store.open(each.location) as stream:
+                        buckets = tuple(json.loads(stream.read()))
+                    found.append(EndedWriter(int(subtask), ended.parallelism, buckets))
         return found
 
     def mark_complete(self, buckets: Iterable[str], name: str) -> None:
@@ -218,7 +220,10 @@ class S3Output(OutputFiles):
 
     def _staged(self, below: str = "") -> list[Any]:
         folder = f"{self._sink_folder}/{below}".rstrip("/")
-        return self._store.files(folder, hidden=True) if self._store.is_folder(folder) else []
+        try:
+            return self._store.files(folder, hidden=True)
+        except FileMissing:
+            return []
 
     def _is_inherited(self, location: str) -> bool:
         named = _WRITER.search(location.rpartition("/")[2])

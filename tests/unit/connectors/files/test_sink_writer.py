@@ -15,14 +15,16 @@ import pytest
 
 from riverrun.api.serialization import Encoder
 from riverrun.api.sink import SinkWriterContext
+from riverrun.connectors.files import output_local
 from riverrun.connectors.files.bucket_assigners import BucketAssigner
 from riverrun.connectors.files.compaction_strategy import FileCompactor, FileCompactStrategy
 from riverrun.connectors.files.output_columns import ParquetBulkWriters
+from riverrun.connectors.files.output_local import LocalOutput
 from riverrun.connectors.files.output_parts import STAGING, Lineage, OutputLost
 from riverrun.connectors.files.output_records import CsvBulkWriters
 from riverrun.connectors.files.rolling_policies import RollingPolicy
 from riverrun.connectors.files.sink_builder import FileSink
-from riverrun.connectors.files.sink_state import OpenPart, PendingFile
+from riverrun.connectors.files.sink_state import EndedWriter, OpenPart, PendingFile
 from riverrun.connectors.formats.csv_schema import CsvSchema
 from riverrun.core.errors import ConfigError
 from riverrun.serde.types import Types
@@ -381,3 +383,20 @@ def test_a_sink_is_pickled_and_keeps_secrets(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(sink.build()))._plan.storage_options == {
         "s3.secret-key": "hush"
     }
+
+
+def test_writers_that_end_at_the_same_moment_mark_the_end_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (LocalOutput(str(tmp_path), Lineage("sink", each, 2)) for each in range(2))
+    assert len(list(first.note_end(EndedWriter(0, 2, ())))) == 1
+    entries = output_local._entries
+
+    def another_is_faster(folder: Path) -> Any:
+        found = entries(folder)
+        first.mark_complete((), "_SUCCESS")
+        return found
+
+    monkeypatch.setattr(output_local, "_entries", another_is_faster)
+    assert list(second.note_end(EndedWriter(1, 2, ()))) == []
+    assert (tmp_path / "_SUCCESS").exists()
