@@ -228,10 +228,10 @@ class KafkaSourceReader(SourceReader[Any]):
         offset = offset_after_loss(
             consumer, buffer.split.topic_partition, buffer.fetched_to, self._plan.reset_strategy
         )
-        consumer.incremental_unassign([_where(buffer)])
         buffer.fetched_to = offset
         buffer.at_end(offset)
         if not buffer.reached_end:
+            consumer.incremental_unassign([_where(buffer)])
             self._assign([buffer])
 
     def _assign(self, buffers: Sequence[PartitionBuffer]) -> None:

@@ -95,7 +95,9 @@ class FakeConsumer:
     def __init__(self, broker: FakeBroker, properties: Mapping[str, Any], seed: int = 0) -> None:
         self.broker = broker
         self.properties = properties
+        self.assigned: set[tuple[str, int]] = set()
         self.positions: dict[tuple[str, int], int] = {}
+        """Of those that are assigned and can be fetched."""
         self.paused: set[tuple[str, int]] = set()
         self.told_end: set[tuple[str, int]] = set()
         self.commits: list[dict[tuple[str, int], int]] = []
@@ -146,17 +148,21 @@ class FakeConsumer:
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         for each in partitions:
-            assert (each.topic, each.partition) not in self.positions
+            assert (each.topic, each.partition) not in self.assigned
+            self.assigned.add((each.topic, each.partition))
             self.positions[each.topic, each.partition] = each.offset
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
         for each in partitions:
+            self.assigned.remove(
+                (each.topic, each.partition)
+            )  # as librdkafka, which refuses others
             self.positions.pop((each.topic, each.partition), None)
             self.paused.discard((each.topic, each.partition))
 
     def pause(self, partitions: list[TopicPartition]) -> None:
         for each in partitions:
-            assert (each.topic, each.partition) in self.positions
+            assert (each.topic, each.partition) in self.assigned
             self.paused.add((each.topic, each.partition))
 
     def resume(self, partitions: list[TopicPartition]) -> None:
