@@ -13,6 +13,8 @@ from riverrun.connectors.jdbc.dialect import Dialect
 from riverrun.connectors.jdbc.errors import Trouble
 from riverrun.connectors.jdbc.parts import Part, statement_of
 from riverrun.connectors.jdbc.session import BACKOFF, explained, interrupt
+from riverrun.core.errors import UserCodeError
+from riverrun.core.short_repr import short_repr
 from riverrun.serde.row import rows_of
 
 __all__ = ["OpenPart", "Reading"]
@@ -110,7 +112,17 @@ class OpenPart(OpenSplit[Any]):
         keys = len(self._part.key)
         extract = self._reading.extract
         if extract is not None:
-            return [extract(tuple(row[keys:])) for row in rows]
+            values = [tuple(row[keys:]) for row in rows]
+            made: list[Any] = []
+            try:
+                made += map(extract, values)
+            except Exception as error:
+                raise UserCodeError(
+                    f"{self._reading.user}: the result extractor failed with {type(error).__name__}: "
+                    f"{error}, for the row {short_repr(values[len(made)])} of {self._part.name!r}; mend "
+                    f"the row or the function"
+                ) from error
+            return made
         return list(rows_of(self._names, [list(row[keys:]) for row in rows], bytes(len(rows))))
 
     # in the thread

@@ -22,6 +22,8 @@ __all__ = ["PostgresDialect"]
 _IDLE_IN_TRANSACTION: Final = "60s"
 """When the server ends a transaction whose owner says nothing: it may hold a lock that others wait for."""
 
+_LOCK_WAIT: Final = "60s"
+"""How long to wait for a lock of others, unless the address says; who is frozen may hold one for ever."""
 _INTERRUPT_S: Final = 5.0
 
 _FROM_JDBC: Final = {
@@ -108,8 +110,9 @@ class PostgresDialect(Dialect):
         psycopg = require("psycopg", extra="postgresql", user=self.name)
         connection = psycopg.connect(**self.parameters(), autocommit=True)
         connection.execute(
-            "SELECT set_config('idle_in_transaction_session_timeout', %s, false)",
-            ("0" if reads else _IDLE_IN_TRANSACTION,),
+            "SELECT set_config('idle_in_transaction_session_timeout', %s, false), "
+            "set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), %s), false)",
+            ("0" if reads else _IDLE_IN_TRANSACTION, "0" if reads else _LOCK_WAIT),
         )
         return connection
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from riverrun.connectors.jdbc.committer import EpochCommitter
+from riverrun.connectors.jdbc.errors import DatabaseFailed
+from riverrun.connectors.jdbc.execution import JdbcExecutionOptions
 from riverrun.connectors.jdbc.markers import MARKER_TABLE
 from riverrun.connectors.jdbc.session import Session
 from riverrun.connectors.jdbc.sink import JdbcSink
@@ -150,6 +152,25 @@ def test_two_who_commit_the_same_epoch_wait_for_each_other(
     attempt(inserting(postgresql), restored=saved)
 
     assert postgresql.rows() == [order(1)]
+
+
+def test_a_lock_that_is_never_free_is_told_instead_of_waited_for(
+    postgresql: TestDatabase, attempt: MakeAttempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("riverrun.connectors.jdbc.postgresql._LOCK_WAIT", "50ms")
+    postgresql.execute("CREATE TABLE orders (id INT, item TEXT, price FLOAT)")
+    once = JdbcExecutionOptions(max_retries=0)
+    sink = JdbcSink.insert("orders", FIELDS, postgresql.options, once)
+    run = attempt(sink.exactly_once())
+    run.write(order(1))
+    run.snapshot(1)
+    frozen = postgresql.dialect.connect()
+    frozen.execute("BEGIN")
+    frozen.execute(f"SELECT * FROM {MARKER_TABLE} FOR UPDATE")
+
+    with pytest.raises(DatabaseFailed, match="lock timeout"):
+        run.complete(1)
+    frozen.close()
 
 
 STEPS = ("locked_epoch", "apply", "advance", "after")

@@ -17,7 +17,7 @@ from riverrun.connectors.jdbc.ranges import JdbcNumericBetweenParametersProvider
 from riverrun.connectors.jdbc.source import JdbcSource, planned
 from riverrun.connectors.jdbc.source_builder import JdbcSourceBuilder
 from riverrun.core.clock import ManualClock
-from riverrun.core.errors import ProgramError
+from riverrun.core.errors import ProgramError, UserCodeError
 from riverrun.graph.pickling import dumps
 from riverrun.serde.row import Row
 from riverrun.serde.types import Types
@@ -173,6 +173,17 @@ def test_an_extractor_makes_records_of_tuples(stocked: TestDatabase, opened: Ope
     )
 
     assert sorted(source.all()) == [0, 10, 20]
+
+
+def test_a_row_that_the_extractor_refuses_is_named(stocked: TestDatabase, opened: Opened) -> None:
+    source = opened(
+        reading(stocked)
+        .set_sql("SELECT id, item FROM orders ORDER BY id")
+        .set_result_extractor(lambda values: 1 / (values[0] - 2))
+    )
+
+    with pytest.raises(UserCodeError, match=r"ZeroDivisionError.*row \(2, 'item 2'\) of 'query 0'"):
+        source.all()
 
 
 def test_an_empty_table_ends_at_once(orders: TestDatabase, opened: Opened) -> None:
