@@ -137,14 +137,19 @@ class LocalOutput(OutputFiles):
                 return None
             raise gone_back(part.staged) from None
         # A copy: a process of an earlier attempt that nobody could end may still write to the file.
-        resumed = self.open(part.bucket, name)
         with source, _reported("going on with", part.staged):
-            if os.fstat(source.fileno()).st_size < part.length:
-                raise gone_back(part.staged)
-            left = part.length
-            while left and (chunk := source.read(min(left, _CHUNK))):
-                resumed.write(chunk)
-                left -= len(chunk)
+            size = os.fstat(source.fileno()).st_size
+            if size < part.length:
+                raise gone_back(part.staged, f"it has {size} bytes of {part.length}")
+            resumed = self.open(part.bucket, name)
+            try:
+                left = part.length
+                while left and (chunk := source.read(min(left, _CHUNK))):
+                    resumed.write(chunk)
+                    left -= len(chunk)
+            except BaseException:
+                resumed.discard()
+                raise
         return resumed
 
     def hold(self, bucket: str, pending: Pending) -> HeldPart:

@@ -177,10 +177,10 @@ def lost(target: str, staged: str) -> OutputLost:
     )
 
 
-def gone_back(location: str) -> OutputLost:
-    """The error for a part of a checkpoint that is gone."""
+def gone_back(location: str, found: str = "it is not there") -> OutputLost:
+    """The error for a part of a checkpoint that is gone, or not as the checkpoint has it."""
     return OutputLost(
-        f"going on with {location!r}: the checkpoint says that it holds records, and it is not there; "
+        f"going on with {location!r}: the checkpoint says that it holds records, and {found}; "
         f"the job went on after this checkpoint and removed the file, or somebody else did. Start from "
         f"the latest checkpoint or savepoint, or put the file back"
     )

@@ -400,3 +400,16 @@ def test_writers_that_end_at_the_same_moment_mark_the_end_together(
     monkeypatch.setattr(output_local, "_entries", another_is_faster)
     assert list(second.note_end(EndedWriter(1, 2, ()))) == []
     assert (tmp_path / "_SUCCESS").exists()
+
+
+def test_an_open_part_that_is_cut_off_is_an_error_and_leaves_no_copy(tmp_path: Path) -> None:
+    sink = lines_sink(tmp_path)
+    run = SinkRun(sink, 1)
+    run.write(0, ["abc"])
+    saved = checkpoint(run, 1)
+    run.close()
+    (part,) = staged(tmp_path)
+    part.write_text("a")
+    with pytest.raises(OutputLost, match="it has 1 bytes of 4"):
+        SinkRun(sink, 1, saved)
+    assert staged(tmp_path) == [part]
