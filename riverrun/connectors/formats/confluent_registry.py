@@ -9,8 +9,9 @@ import ssl
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
+from riverrun.connectors.base.shown_address import shown_address
 from riverrun.core.errors import ConfigError, ExternalError
 
 __all__ = ["ConfluentRegistry", "RegistryError"]
@@ -47,9 +48,9 @@ class ConfluentRegistry:
 
     def __init__(self, url: str, config: Mapping[str, str] | None = None) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        if parts.scheme not in {"http", "https"} or not parts.hostname or not _has_port(parts):
             raise ConfigError(
-                f"schema registry: the url is {parts.scheme}://{parts.hostname}; expected one such as "
+                f"schema registry: the url is {shown_address(url)!r}; expected one such as "
                 f"'http://registry:8081'"
             )
         self._config = dict(config or {})
@@ -60,10 +61,10 @@ class ConfluentRegistry:
             )
         if parts.username is not None:
             self._config.setdefault(
-                "basic.auth.user.info", f"{parts.username}:{parts.password or ''}"
+                "basic.auth.user.info", f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             )
-        port = f":{parts.port}" if parts.port else ""
-        self.url = f"{parts.scheme}://{parts.hostname}{port}{parts.path.rstrip('/')}"
+        servers = parts.netloc.rpartition("@")[2]
+        self.url = f"{parts.scheme}://{servers}{parts.path.rstrip('/')}"
         self._schemas: dict[int, dict[str, Any]] = {}
         self._ids: dict[tuple[str, str], int] = {}
 
@@ -151,6 +152,15 @@ class ConfluentRegistry:
         elif token is not None:
             headers["Authorization"] = f"Bearer {token}"
         return headers
+
+
+def _has_port(parts: SplitResult) -> bool:
+    """Whether the port is a number, or left out."""
+    try:
+        parts.port  # noqa: B018  (it raises)
+    except ValueError:
+        return False
+    return True
 
 
 _TIMEOUT_MS: Final = "10000"

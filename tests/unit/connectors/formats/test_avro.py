@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -253,8 +254,24 @@ def test_what_the_registry_refuses_is_said_without_secrets(registry: SchemaRegis
         ConfluentRegistry("http://127.0.0.1:1").check()
     with pytest.raises(ConfigError, match="expected one such as"):
         ConfluentRegistry("registry:8081")
+    with pytest.raises(ConfigError, match="expected one such as") as two:
+        ConfluentRegistry("http://me:hush@a:8081,http://b:8081")
+    assert "hush" not in str(two.value)
     with pytest.raises(ConfigError, match="unknown settings"):
         ConfluentRegistry(registry.url, {"basic.auth.user": "x"})
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://river:r%75n@[::1]:8081/api/", "http://[::1]:8081/api"),
+        ("https://river:r%75n@registry", "https://registry"),
+    ],
+)
+def test_the_url_of_a_registry_may_have_credentials_which_do_not_show(url: str, shown: str) -> None:
+    client = ConfluentRegistry(url)
+    assert client.url == shown
+    assert client._headers()["Authorization"] == f"Basic {b64encode(b'river:run').decode()}"
 
 
 def test_times_without_a_zone_are_utc() -> None:
