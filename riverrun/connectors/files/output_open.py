@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 from urllib.parse import urlsplit
 
 from riverrun.connectors.files.output_local import LocalOutput
 from riverrun.connectors.files.output_parts import Lineage, OutputFiles
+from riverrun.connectors.files.paths import S3_SCHEMES
 from riverrun.core.errors import ConfigError
 
 __all__ = ["checked_base", "open_output"]
-
-_S3: Final = frozenset({"s3", "s3a", "s3n"})
 
 
 def checked_base(base: str) -> str:
@@ -22,7 +20,7 @@ def checked_base(base: str) -> str:
         ConfigError: the store can neither rename a file in one step nor put off the end of an upload.
     """
     scheme = _scheme(base)
-    if scheme != "file" and scheme not in _S3:
+    if scheme != "file" and scheme not in S3_SCHEMES:
         raise ConfigError(
             f"file sink {base!r}: cannot write exactly once to {scheme + '://'!r}; expected a path (also of "
             f"a mounted file system) or s3://"

@@ -22,10 +22,10 @@ from riverrun.core.errors import ConfigError
 from riverrun.storage.local import local_path
 from riverrun.storage.storage import FileMissing, StorageError
 
-__all__ = ["FileInfo", "FileStore", "is_hidden", "location_of"]
+__all__ = ["S3_SCHEMES", "FileInfo", "FileStore", "is_hidden", "location_of"]
 
-_S3: Final = frozenset({"s3", "s3a", "s3n"})
-_BUCKETS: Final = _S3 | {"gs", "gcs"}
+S3_SCHEMES: Final = frozenset({"s3", "s3a", "s3n"})
+_BUCKETS: Final = S3_SCHEMES | {"gs", "gcs"}
 _SERVERS: Final = frozenset({"hdfs", "viewfs"})
 _STORE_KEYS: Final = ("s3.", "riverrun.s3.")
 _GLOB: Final = re.compile(r"[*?\[]")
@@ -117,7 +117,7 @@ class FileStore:
     def system(self, location: str) -> tuple[Any, str]:
         """Arrow's file system that holds ``location``, and the location's path in it."""
         scheme, server, path = _parts(location)
-        config = tuple(sorted(self._config.items())) if scheme in _S3 else ()
+        config = tuple(sorted(self._config.items())) if scheme in S3_SCHEMES else ()
         with self.reported("connecting for", location):
             return _connected(os.getpid(), scheme, server, config), path
 
@@ -247,7 +247,7 @@ def _connected(
     del process
     if scheme == "file":
         return arrow_fs.LocalFileSystem()
-    if scheme in _S3:
+    if scheme in S3_SCHEMES:
         # Loading Arrow's S3 takes a while, and threads: only who uses it pays.
         from riverrun.storage.s3 import s3_file_system  # noqa: PLC0415
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -55,7 +55,7 @@ class Staging:
             ConfigError: tasks run on several machines, and no folder is known that all of them reach.
         """
         config = client.config
-        store = FileStore(_store_config(config))
+        store = FileStore().within(config)
         if given is not None:
             return Staging(location_of(given), store, is_own=False)
         root = options.CHECKPOINT_DIR.get(config)
@@ -167,10 +167,6 @@ def _tables(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
             waiting, rows = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting).cast(schema)
-
-
-def _store_config(config: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in config.items() if key.startswith(("s3.", "riverrun.s3."))}
 
 
 def _one_machine(client: ClientSide, frames: DataFrames) -> bool:
