@@ -16,6 +16,8 @@ from typing import Any, Final, TypeAlias
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.provenance import provenance
+from benchmarks.setup_peers import CACHE
 from benchmarks.workloads import transaction
 from riverrun import RuntimeContext, SinkFunction, StreamExecutionEnvironment, WatermarkStrategy
 from riverrun.connectors.datagen import DataGeneratorSource
@@ -24,6 +26,8 @@ _RATE: Final = 1_000
 _WARM_UP_SECONDS: Final = 5
 _WANTED_P50_MS: Final = 10.0
 _WANTED_P99_MS: Final = 40.0
+_CURVE: Final = (0.0, *(tenths / 10 for tenths in range(1, 9)), 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
+"""The quantiles that are saved."""
 
 Timed: TypeAlias = tuple[int, int, int]
 """Customer, amount, nanoseconds since the epoch at which the record was made."""
@@ -109,10 +113,13 @@ def main() -> None:
     headings = ("parallelism", "buffer timeout", "records", "p50", "p90", "p99", "max", "wanted")
     for heading in headings:
         table.add_column(heading, justify="right")
+    curves: dict[str, dict[str, float]] = {}
     for parallelism in arguments.parallelism or (1, 2):
         for timeout in arguments.buffer_timeout or (10, 5):
             with console.status(f"parallelism {parallelism}, buffer timeout {timeout} ms"):
                 ordered = samples_ms(parallelism, timeout, arguments.seconds)
+            name = f"{_RATE:,} records/s, parallelism {parallelism}, buffer timeout {timeout} ms"
+            curves[name] = {str(share): quantile(ordered, share) for share in _CURVE}
             p50, p99 = quantile(ordered, 0.5), quantile(ordered, 0.99)
             met = p50 <= _WANTED_P50_MS and p99 <= _WANTED_P99_MS
             table.add_row(
@@ -123,6 +130,16 @@ def main() -> None:
                 "[green]met[/]" if met else "[red]missed[/]",
             )
     console.print(table)
+    console.print(f"figures: {_save(curves)}")
+
+
+def _save(curves: dict[str, dict[str, float]]) -> Path:
+    """Write the quantiles to a dated JSON file, from which ``benchmarks.plots`` draws."""
+    document = {**provenance(), "latency_ms": curves}
+    path = CACHE / "results" / f"latency-{document['date'][:19].replace(':', '')}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=2))
+    return path
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """What a benchmark run says at its end: medians, ratios within the run, and whether they suffice."""
 
 import json
-import os
-import platform
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -13,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from rich.table import Table
 
 from benchmarks.measurement import PARALLELISM, Measurement
+from benchmarks.provenance import provenance
 from benchmarks.setup_peers import CACHE
 from benchmarks.workloads import KEYED, STATE, STATELESS, WINDOWS
 
@@ -86,11 +85,11 @@ def save(measurements: Measurements, *, quick: bool) -> Path:
     now = datetime.now(UTC)
     path = CACHE / "results" / f"{now:%Y-%m-%dT%H%M%S}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(_document(measurements, now, quick=quick), indent=2))
+    path.write_text(json.dumps(_document(measurements, quick=quick), indent=2))
     return path
 
 
-def _document(measurements: Measurements, now: datetime, *, quick: bool) -> dict[str, Any]:
+def _document(measurements: Measurements, *, quick: bool) -> dict[str, Any]:
     medians = {
         workload: {
             system: median_rate(measurements, workload, system)
@@ -99,13 +98,8 @@ def _document(measurements: Measurements, now: datetime, *, quick: bool) -> dict
         for workload in _workloads(measurements)
     }
     return {
-        "date": now.isoformat(),
+        **provenance(),
         "quick": quick,
-        "machine": {
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "system": platform.platform(),
-        },
         "parallelism": PARALLELISM,
         "median_records_per_second": medians,
         "measurements": [{**asdict(m), "rate": m.rate} for m in measurements],
