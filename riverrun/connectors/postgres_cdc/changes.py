@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from riverrun.connectors.base.message_decoder import BadMessage
 from riverrun.connectors.jdbc.errors import DatabaseRefused
+from riverrun.connectors.postgres_cdc.bad_rows import BadRows
 from riverrun.connectors.postgres_cdc.chunks import ChunkedTables
 from riverrun.connectors.postgres_cdc.pgoutput import (
     Begin,
@@ -28,12 +30,16 @@ class Changes:
     Args:
         settings: what is read.
         maker: makes the rows.
+        bad_rows: gets what no row can be made of.
         lsn: up to where every transaction was given.
         changes: how many changes of the next one were.
     """
 
-    def __init__(self, settings: CdcSettings, maker: RowMaker, lsn: int, changes: int) -> None:
+    def __init__(
+        self, settings: CdcSettings, maker: RowMaker, bad_rows: BadRows, lsn: int, changes: int
+    ) -> None:
         self._settings = settings
+        self._bad_rows = bad_rows
         self._maker = maker
         self.lsn = lsn
         self.changes = changes
@@ -82,7 +88,11 @@ class Changes:
                 if isinstance(message, Truncate):
                     self._refuse_truncate(message)
                     return
-                made = self._rows_of(message)
+                try:
+                    made = self._rows_of(message)
+                except BadMessage as bad:
+                    self._bad_rows.take(bad, message.new or message.old or ())
+                    return
                 rows += made
                 times += [self._begun.time_ms] * len(made)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from riverrun.api.bad_records import BadRecords
 from riverrun.connectors.jdbc.errors import DatabaseRefused
 from riverrun.connectors.jdbc.postgresql import PostgresDialect
 from riverrun.connectors.jdbc.session import Session
@@ -31,6 +32,7 @@ class CdcSettings:
     skip_truncates: bool
     chunk_size: int
     max_retries: int
+    bad_records: BadRecords = BadRecords.FAIL
 
     def where(self) -> str:
         """Who and where, for messages."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final
 
 from riverrun.api.source import Polled, SourceReader, SourceReaderContext, SourceStatus
+from riverrun.connectors.base.message_decoder import BadMessage
 from riverrun.connectors.jdbc.session import Session
+from riverrun.connectors.postgres_cdc.bad_rows import BadRows
 from riverrun.connectors.postgres_cdc.changes import Changes
 from riverrun.connectors.postgres_cdc.chunks import ChunkedTables, with_chunk
 from riverrun.connectors.postgres_cdc.feed import Begun, Fed, Feed, Log, TablesRead
@@ -19,7 +22,7 @@ from riverrun.connectors.postgres_cdc.preparation import (
     checked_slot,
     prepared,
 )
-from riverrun.connectors.postgres_cdc.rows import RowMaker
+from riverrun.connectors.postgres_cdc.rows import RowMaker, TableRows
 from riverrun.connectors.postgres_cdc.table_reader import ChunkRead
 from riverrun.serde.row import Row, RowKind
 
@@ -55,7 +58,11 @@ class CdcReader(SourceReader[Row]):
             checked_slot(settings, session, split.lsn)
         keys = {name: table.key for name, table in tables.items()}
         self._maker = RowMaker(keys, with_metadata=settings.with_metadata)
-        self._changes = Changes(settings, self._maker, split.lsn or 0, split.changes)
+        metrics = self._context.runtime_context().get_metrics_group()
+        self._bad_rows = BadRows(settings.bad_records, metrics.counter("numBadRecords"))
+        self._changes = Changes(
+            settings, self._maker, self._bad_rows, split.lsn or 0, split.changes
+        )
         if split.chunks_until is not None:
             self._changes.leave_out(ChunkedTables(split.chunks), split.chunks_until)
         self._feed = Feed(settings, tables, split, self._context.wake)
@@ -76,8 +83,9 @@ class CdcReader(SourceReader[Row]):
                 self._take(piece)
             else:
                 break
-        if rows:
-            return Polled(rows, times)
+        letters = self._bad_rows.letters()
+        if rows or letters:
+            return Polled(rows, times, dead_letters=letters)
         return Polled(status=SourceStatus.NOTHING_AVAILABLE, wait_ms=_UNTIL_WOKEN_MS)
 
     def prepare_snapshot(self, checkpoint: int) -> None:
@@ -136,9 +144,23 @@ class CdcReader(SourceReader[Row]):
     ) -> None:
         table = self._maker.table(pending.table, pending.columns)
         taken = pending.cells[self._given : self._given + limit]
-        values = [table.values(cells) for cells in taken]
+        try:
+            values = [table.values(cells) for cells in taken]
+        except BadMessage:
+            values = self._good_ones(table, taken)
         rows += table.rows(RowKind.INSERT, values, self._split.lsn or 0, pending.time_ms)
-        times += [pending.time_ms] * len(taken)
+        times += [pending.time_ms] * len(values)
         self._given += len(taken)
         if self._given == len(pending.cells):
             self._split, self._given = replace(self._split, pending=None), 0
+
+    def _good_ones(
+        self, table: TableRows, rows: Sequence[tuple[bytes | None, ...]]
+    ) -> list[list[Any]]:
+        values = []
+        for cells in rows:
+            try:
+                values.append(table.values(cells))
+            except BadMessage as bad:
+                self._bad_rows.take(bad, cells)
+        return values

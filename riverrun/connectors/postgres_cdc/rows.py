@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any, Final
 
 from riverrun.connectors.base.extras import require
-from riverrun.connectors.jdbc.errors import DatabaseRefused
+from riverrun.connectors.base.message_decoder import BadMessage
 from riverrun.connectors.postgres_cdc.pgoutput import Cell, Relation, Unsent
 from riverrun.core.short_repr import short_repr
 from riverrun.serde.row import Row, RowKind, rows_of
@@ -43,7 +43,11 @@ class TableRows:
     with_metadata: bool
 
     def values(self, cells: Sequence[Cell], instead: Sequence[Cell] | None = None) -> list[Any]:
-        """The values; what was not sent comes from ``instead``, or is UNAVAILABLE."""
+        """The values; what was not sent comes from ``instead``, or is UNAVAILABLE.
+
+        Raises:
+            BadMessage: there is none for one of them.
+        """
         values: list[Any] = []
         try:
             for place, cell in enumerate(cells):
@@ -56,12 +60,17 @@ class TableRows:
                 else:
                     values.append(self.loads[place](cell))
         except Exception as error:
-            raise self._unreadable(cells, len(values), error) from error
+            raise self._bad(cells, len(values), error) from error
         return values
 
     def key(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """The values of the primary key."""
         return tuple([values[place] for place in self.key_places])
+
+    def key_in(self, cells: Sequence[bytes | None]) -> tuple[Any, ...]:
+        """The values of the primary key, whatever else is in the row."""
+        found = [(self.loads[place], cells[place]) for place in self.key_places]
+        return tuple([None if cell is None else load(cell) for load, cell in found])
 
     def row(self, kind: RowKind, values: list[Any], lsn: int, time_ms: int) -> Row:
         """One row."""
@@ -76,12 +85,12 @@ class TableRows:
             values = [[self.table, lsn, time_ms, *each] for each in values]
         return rows_of(names, values, repeat(kind.value))
 
-    def _unreadable(self, cells: Sequence[Cell], place: int, error: Exception) -> DatabaseRefused:
+    def _bad(self, cells: Sequence[Cell], place: int, error: Exception) -> BadMessage:
         key = {self.names[each]: cells[each] for each in self.key_places}
-        return DatabaseRefused(
-            f"PostgresCdcSource: the table {self.table!r}, row {short_repr(key)}, has the value "
-            f"{short_repr(cells[place])} in the column {self.names[place]!r}, which is no value in Python "
-            f"({error}); correct it, or leave the column out of the publication"
+        return BadMessage(
+            f"PostgresCdcSource: the table {self.table!r}, row {short_repr(key)}, column "
+            f"{self.names[place]!r}",
+            f"Python has no value for {short_repr(cells[place])} ({type(error).__name__}: {error})",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, Literal
 
+from riverrun.api.bad_records import BadRecords
 from riverrun.api.source import Boundedness, Source, SourceReader, SourceReaderContext
 from riverrun.connectors.jdbc.connection import JdbcConnectionOptions
 from riverrun.connectors.jdbc.dialects import dialect_of
@@ -66,6 +67,7 @@ class PostgresCdcSourceBuilder:
         self._skip_truncates = False
         self._chunk_size = 8192
         self._max_retries = 5
+        self._bad_records = BadRecords.FAIL
 
     def connection_options(self, options: JdbcConnectionOptions) -> PostgresCdcSourceBuilder:
         """Say where the database is and who asks, in one."""
@@ -145,6 +147,15 @@ class PostgresCdcSourceBuilder:
         self._max_retries = max_retries
         return self
 
+    def bad_records(self, policy: BadRecords) -> PostgresCdcSourceBuilder:
+        """Say what becomes of rows with values that Python does not have, such as the date infinity."""
+        if not isinstance(policy, BadRecords):
+            raise ProgramError(
+                f"{USER}: the policy for bad records is {policy!r}; expected a BadRecords"
+            )
+        self._bad_records = policy
+        return self
+
     def build(self) -> PostgresCdcSource:
         """The source.
 
@@ -178,6 +189,7 @@ class PostgresCdcSourceBuilder:
                 skip_truncates=self._skip_truncates,
                 chunk_size=self._chunk_size,
                 max_retries=self._max_retries,
+                bad_records=self._bad_records,
             )
         )
 

@@ -87,7 +87,7 @@ class TableReader:
         if not order or len(rows.cells) < self._settings.chunk_size:
             return ChunkRead(Chunk(left.table, None, snapshot), rows, None)
         table = self._maker.table(rows.table, rows.columns)
-        last = table.key(table.values(rows.cells[-1]))
+        last = table.key_in(rows.cells[-1])
         return ChunkRead(Chunk(left.table, last, snapshot), rows, TableLeft(left.table, last))
 
     def _query(self, left: TableLeft, order: tuple[_KeyColumn, ...]) -> tuple[str, tuple[Any, ...]]:

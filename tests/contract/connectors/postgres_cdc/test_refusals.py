@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from riverrun.api.bad_records import BadRecords, DeadLetter
+from riverrun.connectors.base.message_decoder import BadMessage
 from riverrun.connectors.jdbc.connection import JdbcConnectionOptions
 from riverrun.connectors.jdbc.errors import DatabaseFailed
 from riverrun.core.errors import ProgramError
@@ -72,10 +76,35 @@ def test_a_value_that_python_does_not_have_is_named(orders: Database, capture: M
     reading.rows(1)
     orders.execute("INSERT INTO orders VALUES (2, 'pen', 'infinity')")
 
-    with pytest.raises(
-        ProgramError, match=r"'public\.orders', row .*2.* b'infinity' in the .*'at'"
-    ):
+    with pytest.raises(BadMessage, match=r"'public\.orders', row .*2.*'at'.* b'infinity'"):
         reading.rows(1)
+
+
+def test_rows_with_values_that_python_does_not_have_may_be_dead_letters(
+    orders: Database, capture: MakeCapture
+) -> None:
+    orders.execute("INSERT INTO orders VALUES (1), (3)")
+    orders.execute("INSERT INTO orders VALUES (2, 'pen', 'infinity')")
+    reading = capture(capturing(orders).bad_records(BadRecords.DEAD_LETTER).chunk_size(2))
+    found: list[Any] = []
+    letters: list[DeadLetter] = []
+
+    def come(rows: int, bad: int) -> bool:
+        polled = reading.reader.poll(10)
+        found.extend(row.id for row in polled.values)
+        letters.extend(polled.dead_letters)
+        return (len(found), len(letters)) == (rows, bad)
+
+    wait_until(lambda: come(2, 1), what="the rows of the table")
+    orders.execute("INSERT INTO orders VALUES (4, NULL, '-infinity')")
+    orders.execute("INSERT INTO orders VALUES (5)")
+    wait_until(lambda: come(3, 2), what="the changes")
+
+    assert found == [1, 3, 5]
+    assert [letter.payload for letter in letters] == [
+        (b"2", b"pen", b"infinity"),
+        (b"4", None, b"-infinity"),
+    ]
 
 
 def test_a_slot_that_another_job_reads_from_is_in_use(
