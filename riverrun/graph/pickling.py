@@ -21,6 +21,14 @@ def dumps(obj: Any) -> bytes:
     return data
 
 
+def dumps_fast(obj: Any) -> bytes:
+    """``obj`` as bytes; the fast way, unless it has to do with classes or functions of the program's script."""
+    try:
+        return pickle.dumps(obj, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return dumps(obj)
+
+
 def loads(data: bytes) -> Any:
     """What ``dumps`` was given."""
     return pickle.loads(data)

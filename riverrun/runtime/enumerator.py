@@ -12,6 +12,7 @@ from riverrun.api.source import Source
 from riverrun.api.split_enumerator import SplitEnumerator
 from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
+from riverrun.graph.pickling import dumps_fast, loads
 from riverrun.protocol.control import EnumeratorPrepared, ToReader
 from riverrun.runtime.split_messages import (
     EnumeratorEvent,
@@ -29,10 +30,29 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
+class PackedState:
+    """The state of an enumerator as it was at one moment, whatever becomes of the object that it gave."""
+
+    pickled: bytes
+
+    @staticmethod
+    def of(state: Any) -> PackedState:
+        """The state as it is now."""
+        return PackedState(dumps_fast(state))
+
+    def unpacked(self) -> Any:
+        """A state like that one."""
+        return loads(self.pickled)
+
+    def __repr__(self) -> str:
+        return repr(self.unpacked())
+
+
+@dataclass(frozen=True, slots=True)
 class SavedEnumerator:
     """The enumerator's part of a checkpoint; every subtask gets it, the first goes on from it."""
 
-    state: Any
+    state: PackedState
     parallelism: int
     told: frozenset[int]
     """The readers that know that nothing follows."""
@@ -95,7 +115,7 @@ class EnumeratorHost:
         self._enumerator: SplitEnumerator[Any] = (
             source.create_enumerator(self)
             if saved is None
-            else source.restore_enumerator(self, saved.state)
+            else source.restore_enumerator(self, saved.state.unpacked())
         )
 
     @property
@@ -156,7 +176,8 @@ class EnumeratorHost:
         if checkpoint <= self._last_prepared:
             return
         self._last_prepared = checkpoint
-        state = self._enumerator.snapshot_state(checkpoint)
+        # Now, because the enumerator goes on before the task takes part in the checkpoint.
+        state = PackedState.of(self._enumerator.snapshot_state(checkpoint))
         self._prepared[checkpoint] = SavedEnumerator(
             state, self._parallelism, frozenset(self._told)
         )

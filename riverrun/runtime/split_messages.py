@@ -6,7 +6,7 @@ import pickle
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from riverrun.graph.pickling import dumps
+from riverrun.graph.pickling import dumps_fast
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,7 @@ EnumeratorMessage: TypeAlias = SplitsGiven | NoMoreSplits | EnumeratorEvent
 
 def packed(message: ReaderMessage | EnumeratorMessage) -> bytes:
     """The message for the control connection."""
-    try:
-        return pickle.dumps(message, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return dumps(message)  # splits of a class of the program's own script
+    return dumps_fast(message)
 
 
 def unpacked(payload: bytes) -> Any:

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from riverrun.graph.pickling import dumps
+from riverrun.graph.pickling import dumps_fast
 from riverrun.protocol.snapshots import (
     COMMITTABLES_STATE,
     OperatorStatePart,
@@ -36,7 +36,7 @@ class FrozenItems:
 
     def __init__(self, name: str, items: Iterable[Any]) -> None:
         self._name = name
-        self._pickled = [_pickled(item) for item in items]
+        self._pickled = [dumps_fast(item) for item in items]
         self._redistribution = Redistribution.UNION if name in _UNION else Redistribution.SPLIT
 
     def write(self, files: SnapshotFiles) -> OperatorStatePart:
@@ -76,10 +76,3 @@ def thaw_items(
         data = files.read(part.blob)
         items += [pickle.loads(data[start:end]) for start, end in part.items]
     return items
-
-
-def _pickled(item: Any) -> bytes:
-    try:
-        return pickle.dumps(item, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return dumps(item)  # classes and functions of the program's own script
