@@ -52,6 +52,7 @@ PEERS: Final[Mapping[str, Peer]] = {
     for peer in (
         Peer("pyflink", "apache-flink==2.3.*", (9, 10, 11, 12)),
         Peer("bytewax", "bytewax==0.21.*", (9, 10, 11, 12)),
+        Peer("pathway", "pathway==0.33.*", (10, 11, 12, 13)),
     )
 }
 

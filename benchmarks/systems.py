@@ -116,6 +116,11 @@ SYSTEMS: Final[Mapping[str, System]] = {
             {STATELESS: Sizes(1_000_000, 6_000_000), KEYED: Sizes(1_000_000, 4_000_000)},
             {KEYED: ("--logic", "pandas")},
         ),
+        System(
+            "pathway",
+            "benchmarks.peers.pathway_peer",
+            {STATELESS: Sizes(200_000, 2_200_000), KEYED: Sizes(200_000, 2_200_000)},
+        ),
     )
 }
 
