@@ -114,7 +114,7 @@ def nines(quantile: float) -> float:
     >>> [round(nines(each), 3) for each in (0.0, 0.9, 0.99)]
     [0.0, 1.0, 2.0]
     """
-    return -math.log10(1 - quantile)
+    return math.log10(1 / (1 - quantile))
 
 
 def _round_up(value: float) -> float:
