@@ -34,7 +34,7 @@ test-unit: setup ## the tests without Spark, in parallel
 	@$(PYTEST) -n 2 -m "not slow and not soak and not spark"
 
 test-spark: setup ## the tests on a local Spark
-	@$(PYTEST) -m "spark and not slow and not soak"
+	@$(PYTEST) -n 2 --dist loadfile -m "spark and not slow and not soak"
 
 test-slow: setup ## the long proofs
 	@$(PYTEST) --timeout=3600 -m slow

