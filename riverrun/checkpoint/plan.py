@@ -41,7 +41,7 @@ class CheckpointPlan:
             frozenset(
                 SubtaskId(vertex.id, 0)
                 for vertex in graph.vertices
-                if discovers_splits(vertex.operators[0])
+                if vertex.operators and discovers_splits(vertex.operators[0])
             ),
         )
 

@@ -22,11 +22,12 @@ def shown_address(url: object) -> str:
     """
     if not isinstance(url, str):
         return f"a {type(url).__name__}"
-    scheme, slashes, rest = re.split("[?#]", url, maxsplit=1)[0].partition("://")
+    shown, *hidden = re.split("[?#]", url, maxsplit=1)
+    scheme, slashes, rest = shown.partition("://")
     if not slashes:
         return scheme
     authority, slash, path = rest.partition("/")
     servers = authority.rpartition("@")[2]
-    if "@" in path or _SERVERS.fullmatch(servers) is None:
+    if "@" in path or any("@" in each for each in hidden) or _SERVERS.fullmatch(servers) is None:
         return f"{scheme}://..."
     return f"{scheme}://{servers}{slash}{path}"
