@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
-from riverrun.core.errors import ProgramError
+from riverrun.graph.named_classes import load_class
 
 __all__ = ["DataFrames", "dataframes"]
 
@@ -53,15 +52,12 @@ def dataframes(who: str) -> DataFrames:
     Raises:
         ProgramError: pyspark is not installed.
     """
-    module_name, _, class_name = _SPARK.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and error.name.partition(".")[0] == "riverrun":
-            raise
-        raise ProgramError(
-            f"{who}: needs the package {error.name!r}, which is not installed; run: "
+    found = load_class(
+        _SPARK,
+        lambda package: (
+            f"{who}: needs the package {package!r}, which is not installed; run: "
             f"pip install 'riverrun[spark]'"
-        ) from error
-    made: DataFrames = getattr(module, class_name)()
+        ),
+    )
+    made: DataFrames = found()
     return made

@@ -5,14 +5,14 @@ The engine lies above this layer, so it is named here and loaded only when a job
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from riverrun.core import cluster_options
-from riverrun.core.errors import ConfigError, ProgramError
+from riverrun.core.errors import ConfigError
 from riverrun.graph.executor import JobExecutor
+from riverrun.graph.named_classes import load_class
 
 _IN_PROCESS: Final = "riverrun.local.executor:InProcessExecutor"
 _APPLICATION: Final = "riverrun.jobmanager.application:ApplicationExecutor"
@@ -43,17 +43,13 @@ def executor_for(
     target = _SPARK if session is not None else _target(master)
     if target == _SPARK and cluster_options.REST_ENABLED.get(config):
         target = _APPLICATION
-    module_name, _, class_name = target.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and error.name.partition(".")[0] == "riverrun":
-            raise
-        raise ProgramError(
-            f"master {master!r}: needs the package {error.name!r}, which is not installed; "
+    factory = load_class(
+        target,
+        lambda package: (
+            f"master {master!r}: needs the package {package!r}, which is not installed; "
             f"install riverrun[spark], or use the master 'in-process'"
-        ) from error
-    factory: Any = getattr(module, class_name)
+        ),
+    )
     executor: JobExecutor = factory.create(master=master, config=config, session=session)
     return executor
 
