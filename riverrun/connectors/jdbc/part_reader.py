@@ -154,7 +154,7 @@ class OpenPart(OpenSplit[Any]):
     def _read_on(self, part: Part) -> Part:
         """Read the part to its present end; where that is."""
         dialect = self._reading.dialect
-        opened = ExitStack()
+        opened, cursor = ExitStack(), None
         try:
             connection = self._connection = dialect.connect(reads=True)
             opened.callback(_close, connection)
@@ -174,6 +174,10 @@ class OpenPart(OpenSplit[Any]):
         finally:
             self._connection = None
             opened.close()
+            if cursor is not None:
+                _close(
+                    cursor
+                )  # again, if its end was broken off: without a connection that is nothing
         return part
 
     def _batches(self, cursor: Any) -> Iterator[tuple[tuple[str, ...], list[Any]]]:

@@ -198,7 +198,12 @@ class PostgresDialect(Dialect):
 
     def stream(self, connection: Any, sql: str, parameters: Sequence[Any]) -> Any:
         cursor = connection.cursor(name="riverrun")
-        cursor.execute(self.sql(sql), parameters)
+        try:
+            cursor.execute(self.sql(sql), parameters)
+        except BaseException:
+            connection.close()  # so that closing the cursor asks nothing of the server
+            cursor.close()
+            raise
         return cursor
 
     def cast(self, declared: str) -> str:

@@ -171,8 +171,8 @@ def _nothing_is_left() -> Iterator[None]:
     files = process.num_fds()
     yield
     assert set(threading.enumerate()) - threads == set()
-    assert len(process.net_connections()) == sockets
-    assert process.num_fds() == files
+    assert len(process.net_connections()) <= sockets
+    assert process.num_fds() <= files  # what others left may be collected meanwhile
 
 
 @pytest.fixture
