@@ -84,6 +84,9 @@ class KafkaSink(Sink[Any]):
             check_topics=self._check_topics,
         )
 
+    def get_transformer(self) -> None:
+        """Nothing happens to records before they are written; PyFlink asks."""
+
     def create_committer(self, context: SinkWriterContext) -> Committer | None:
         if self._transactional is None:
             return None
