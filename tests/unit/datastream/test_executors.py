@@ -74,7 +74,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         del name
         raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark")
 
-    monkeypatch.setattr("riverrun.graph.executors.importlib.import_module", missing)
+    monkeypatch.setattr("riverrun.graph.named_classes.importlib.import_module", missing)
 
     with pytest.raises(ProgramError, match=r"'pyspark', which is not installed.*riverrun\[spark\]"):
         executor_for("local[*]", {})
