@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ __all__ = ["Faults", "SimulationFailed", "SimulationReport", "Variety", "replay"
 
 _DEFAULTS: Final = Faults()
 _VARIETY: Final = Variety()
+_SWITCH_S: Final = 0.00001
 _NO_CONFIG: Final[Mapping[str, str]] = {}
 
 
@@ -124,16 +126,22 @@ def replay(
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Log no warnings, which are many and wanted here, and look for old garbage less often."""
+    """Log no warnings, which are many and wanted here, and look for old garbage less often.
+
+    Asynchronous calls run in a thread of their own, in real time: it gets its turn at once, or a run would be
+    over before it.
+    """
     log = logging.getLogger("riverrun")
-    level = log.level
+    level, interval = log.level, sys.getswitchinterval()
     log.setLevel(logging.CRITICAL)
+    sys.setswitchinterval(_SWITCH_S)
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
+        sys.setswitchinterval(interval)
         log.setLevel(level)
 
 
