@@ -57,9 +57,14 @@ class SavedEnumerator:
     told: frozenset[int]
     """The readers that know that nothing follows."""
 
+    @property
+    def is_done(self) -> bool:
+        """Whether every reader knew that nothing follows."""
+        return len(self.told) == self.parallelism
+
     def is_told(self, subtask: int, parallelism: int) -> bool:
         """Whether the reader of ``subtask``, of now ``parallelism``, knew that nothing follows."""
-        if len(self.told) == self.parallelism:
+        if self.is_done:
             return True
         return self.parallelism == parallelism and subtask in self.told
 
@@ -146,8 +151,7 @@ class EnumeratorHost:
         Not while a checkpoint is under way whose part was fixed before every reader was told: the task
         would count as finished in it, and nobody would go on from that part.
         """
-        parts = self._prepared.values()
-        return self.is_done and all(len(part.told) == part.parallelism for part in parts)
+        return self.is_done and all(part.is_done for part in self._prepared.values())
 
     def start(self) -> None:
         """Let the enumerator begin."""

@@ -74,7 +74,7 @@ class SplitDiscovery:
         if self._context.subtask_index != 0:
             return
         saved, parallelism = self._saved, self._context.parallelism
-        if saved is not None and len(saved.told) == saved.parallelism:
+        if saved is not None and saved.is_done:
             self.keep_saved()
             return
         self.host = EnumeratorHost(

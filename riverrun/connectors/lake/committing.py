@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from riverrun.api.sink import GlobalCommitter
 from riverrun.core.errors import ExternalError
 
-__all__ = ["Conflict", "TableCommitter"]
+__all__ = ["Conflict", "TableCommitter", "said_by"]
 
 TableT = TypeVar("TableT")
 
@@ -84,3 +84,12 @@ class TableCommitter(GlobalCommitter, Generic[TableT]):
             f"checkpoint {checkpoint} ({conflict}); raise LakeSettings(commit_attempts=...), or let "
             f"fewer writers commit less often"
         )
+
+
+def said_by(error: Exception | None) -> str:
+    """What a table's own software said, in one line.
+
+    >>> said_by(ValueError("no"))
+    'ValueError: no'
+    """
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from riverrun.api.sink import GlobalCommitter, SinkWriterContext
 from riverrun.connectors.base.extras import require
-from riverrun.connectors.lake.committing import Conflict, TableCommitter
+from riverrun.connectors.lake.committing import Conflict, TableCommitter, said_by
 from riverrun.connectors.lake.delta_files import (
     DeltaDataFiles,
     DeltaFile,
@@ -175,9 +175,8 @@ class DeltaLakeTable(LakeTable):
 
     def trouble(self, what: str, error: Exception | None) -> ExternalError:
         """The error for what a table's own software said; that of a library may not even pickle."""
-        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return ExternalError(
-            f"{self.who}: the table {what} ({said}); check the address, the "
+            f"{self.who}: the table {what} ({said_by(error)}); check the address, the "
             f"rights of the job's user and storage_options"
         )
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from riverrun.api.sink import GlobalCommitter, SinkWriterContext
 from riverrun.connectors.base.extras import require
-from riverrun.connectors.lake.committing import Conflict, TableCommitter
+from riverrun.connectors.lake.committing import Conflict, TableCommitter, said_by
 from riverrun.connectors.lake.iceberg_files import (
     IcebergDataFiles,
     IcebergFile,
@@ -196,9 +196,8 @@ class IcebergLakeTable(LakeTable):
 
     def trouble(self, what: str, error: Exception | None) -> ExternalError:
         """The error for what a table's own software said; that of a library may not even pickle."""
-        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return ExternalError(
-            f"{self.who}: {what} ({said}); check the table's name, the "
+            f"{self.who}: {what} ({said_by(error)}); check the table's name, the "
             f"properties of the catalog and the rights of the job's user"
         )
 

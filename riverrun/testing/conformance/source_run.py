@@ -138,7 +138,7 @@ class SourceRun:
         elif not source.discovers_splits:
             fresh = source.create_splits(self.parallelism)
             dealt = [fresh[index :: self.parallelism] for index in range(self.parallelism)]
-        if source.discovers_splits and not (told and told.is_told(-1, -1)):
+        if source.discovers_splits and not (told and told.is_done):
             self._host = EnumeratorHost(
                 source,
                 self.parallelism,
