@@ -15,10 +15,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from benchmarks.workloads import STATE, WINDOWS, WORKLOADS
+from benchmarks.workloads import SUBTASKS, WORKLOADS
 
 PARALLELISM: Final = 2
 _MARK: Final = "BENCHMARK "
+
+
+def parallelism_of(workload: str) -> int:
+    """How many subtasks each operator has.
+
+    >>> parallelism_of("state"), parallelism_of("subtasks-8")
+    (2, 8)
+    """
+    return SUBTASKS.get(workload, PARALLELISM)
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ def measure(
     system: str,
     run: Callable[[argparse.Namespace, int], float],
     settings: Mapping[str, str],
-    workloads: Sequence[str] = (*WORKLOADS, STATE, WINDOWS),
+    workloads: Sequence[str] = WORKLOADS,
 ) -> None:
     """The command line of a measured system: warm up, run both sizes and print the measurement.
 

@@ -1,8 +1,9 @@
-"""The logic of the ``windows`` workload: plain functions, standard library only.
+"""The logic of ``windows``, ``sliding`` and ``columns``: plain functions, standard library only.
 
 Payments ``(customer, amount, time)`` of 1,000 customers, 10,000 a second of event time, out of order by a
-tenth of a second or so; the sum per customer in tumbling windows of ten seconds. Each peer imports this
-with its own interpreter.
+tenth of a second or so. ``windows``: the sum per customer in tumbling windows of ten seconds; ``sliding``: in
+windows of a minute every ten seconds; ``columns``: sum, count, least and most amount in tumbling windows
+of ten seconds. Each peer imports this with its own interpreter.
 """
 
 from typing import Final, TypeAlias
@@ -13,6 +14,8 @@ Payment: TypeAlias = tuple[int, int, int]
 CUSTOMERS: Final = 1_000
 START_MS: Final = 1_700_000_000_000
 WINDOW_MS: Final = 10_000
+SLIDING_MS: Final = 60_000
+"""The size of the windows that slide by ``WINDOW_MS``."""
 BOUND_MS: Final = 1_000
 """How much the watermark trails the latest time; records are late by less."""
 

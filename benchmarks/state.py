@@ -9,7 +9,7 @@ import argparse
 from rich.console import Console
 
 from benchmarks.report import Measurements, median_rate, save, table
-from benchmarks.systems import STATE_SYSTEMS
+from benchmarks.systems import SYSTEMS
 from benchmarks.turns import chosen, take_turns
 from benchmarks.workloads import STATE
 
@@ -23,7 +23,7 @@ def main() -> int:
     arguments = _arguments()
     console = Console(width=max(100, Console().width))
     measurements, failures = take_turns(
-        chosen(STATE_SYSTEMS, arguments.only, console, peers=not arguments.no_peers),
+        chosen(SYSTEMS, arguments.only, console, peers=not arguments.no_peers),
         (STATE,),
         console,
         rounds=1 if arguments.quick else arguments.rounds,
@@ -51,7 +51,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.state", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round, fewer records")
     parser.add_argument("--rounds", type=int, default=_ROUNDS)
-    parser.add_argument("--only", action="append", choices=STATE_SYSTEMS, help="may be repeated")
+    parser.add_argument("--only", action="append", choices=SYSTEMS, help="may be repeated")
     parser.add_argument("--no-peers", action="store_true", help="our own and the baseline only")
     return parser.parse_args()
 

@@ -42,7 +42,7 @@ def take_turns(
     for turn in range(rounds):
         for workload in workloads:
             for system in systems:
-                if workload not in system.sizes:
+                if workload not in system.cases:
                     continue
                 what = f"round {turn + 1}/{rounds}  {workload:<9}  {system.name:<8}"
                 done = _measure(console, what, system, workload, quick=quick)

@@ -11,10 +11,10 @@ import argparse
 from rich.console import Console
 
 from benchmarks.report import Measurements, median_rate, save, table
-from benchmarks.systems import WINDOW_SYSTEMS
+from benchmarks.systems import SYSTEMS
 from benchmarks.turns import chosen, take_turns
 from benchmarks.window_engine import check
-from benchmarks.workloads import WINDOWS
+from benchmarks.workloads import COLUMNS, WINDOWS
 
 _ROUNDS = 3
 _COLUMNS_PER_CORE = 1_000_000
@@ -28,8 +28,8 @@ def main() -> int:
     if arguments.check:
         return _check(console, arguments.check)
     measurements, failures = take_turns(
-        chosen(WINDOW_SYSTEMS, arguments.only, console, peers=not arguments.no_peers),
-        (WINDOWS,),
+        chosen(SYSTEMS, arguments.only, console, peers=not arguments.no_peers),
+        (WINDOWS, COLUMNS),
         console,
         rounds=1 if arguments.quick else arguments.rounds,
         quick=arguments.quick,
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def _compare_columns(console: Console, measurements: Measurements) -> None:
-    columns = median_rate(measurements, WINDOWS, "columns")
+    columns = median_rate(measurements, COLUMNS, "riverrun")
     if not columns:
         return
     wanted = {f"{_COLUMNS_PER_CORE:,} records/s a core": float(_COLUMNS_PER_CORE * _CORES)}
@@ -65,7 +65,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.windows", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round, fewer records")
     parser.add_argument("--rounds", type=int, default=_ROUNDS)
-    parser.add_argument("--only", action="append", choices=WINDOW_SYSTEMS, help="may be repeated")
+    parser.add_argument("--only", action="append", choices=SYSTEMS, help="may be repeated")
     parser.add_argument("--no-peers", action="store_true", help="our own and the baseline only")
     parser.add_argument(
         "--check", type=int, metavar="RECORDS", help="check results, measure nothing"

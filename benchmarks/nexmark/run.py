@@ -14,7 +14,7 @@ from rich.console import Console
 from benchmarks.nexmark.column_queries import COLUMN_QUERIES
 from benchmarks.nexmark.queries import QUERIES
 from benchmarks.report import Targets, save, table
-from benchmarks.systems import Sizes, System
+from benchmarks.systems import Case, Sizes, System
 from benchmarks.turns import chosen, take_turns
 
 _ROUNDS: Final = 3
@@ -24,13 +24,13 @@ _COLUMNS: Final = Sizes(2_000_000, 22_000_000)
 SYSTEMS: Final[Mapping[str, System]] = {
     system.name: system
     for system in (
-        System("baseline", "benchmarks.nexmark.limit", dict.fromkeys(QUERIES, _ROWS)),
-        System("riverrun", "benchmarks.nexmark.job", dict.fromkeys(QUERIES, _ROWS)),
+        System("baseline", dict.fromkeys(QUERIES, Case("benchmarks.nexmark.limit", _ROWS))),
+        System("riverrun", dict.fromkeys(QUERIES, Case("benchmarks.nexmark.job", _ROWS))),
         System(
             "columns",
-            "benchmarks.nexmark.job",
-            dict.fromkeys(COLUMN_QUERIES, _COLUMNS),
-            dict.fromkeys(COLUMN_QUERIES, ("--logic", "columns")),
+            dict.fromkeys(
+                COLUMN_QUERIES, Case("benchmarks.nexmark.job", _COLUMNS, ("--logic", "columns"))
+            ),
         ),
     )
 }
