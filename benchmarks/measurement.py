@@ -6,6 +6,7 @@ A run takes the same program through two sizes, a small one and a large one, aft
 that does not count (class loading, compilation by the JVM). The rate is the difference of the
 sizes over the difference of the times: whatever a system pays once (processes, connections,
 class loading, the end of the job) is in both times and drops out, so no system is charged for it.
+CPU time is taken in the same way, over all processes that a run starts.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from benchmarks.resources import adopt_orphans, cpu_seconds
 from benchmarks.workloads import SUBTASKS, WORKLOADS
 
 PARALLELISM: Final = 2
@@ -32,7 +34,21 @@ def parallelism_of(workload: str) -> int:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Two timed sizes of one workload on one system."""
+    """Two timed sizes of one workload on one system.
+
+    Attributes:
+        system: The name in the tables.
+        workload: What it ran.
+        small_records: The small size.
+        small_seconds: What that took.
+        records: The large size.
+        seconds: What that took.
+        settings: The settings that it ran with.
+        small_cpu_seconds: CPU time of all processes in the small run; None where it is not known.
+        cpu_seconds: The same of the large run.
+        peak_bytes: The most memory that all processes held together at any time.
+        cell_seconds: What the whole measurement took, with its start and all its runs.
+    """
 
     system: str
     workload: str
@@ -41,6 +57,10 @@ class Measurement:
     records: int
     seconds: float
     settings: Mapping[str, str]
+    small_cpu_seconds: float | None = None
+    cpu_seconds: float | None = None
+    peak_bytes: int | None = None
+    cell_seconds: float | None = None
 
     @property
     def rate(self) -> float:
@@ -62,6 +82,18 @@ class Measurement:
     def start_seconds(self) -> float:
         """What a job costs beside its records: the time of the small run less its records' share."""
         return max(0.0, self.small_seconds - self.small_records / self.rate)
+
+    @property
+    def cpu_per_million(self) -> float | None:
+        """CPU seconds that a million records cost, net of start-up; None where they are not known.
+
+        >>> Measurement("x", "keyed", 100, 1.0, 300, 2.0, {}, 1.0, 1.5).cpu_per_million
+        2500.0
+        """
+        if self.cpu_seconds is None or self.small_cpu_seconds is None:
+            return None
+        took = self.cpu_seconds - self.small_cpu_seconds
+        return took / (self.records - self.small_records) * 1_000_000 if took > 0 else None
 
 
 def write(measurement: Measurement) -> None:
@@ -93,9 +125,10 @@ def measure(
         workloads: What ``run`` knows.
     """
     arguments = _parse(settings, workloads)
+    adopt_orphans()
     run(arguments, arguments.small)
-    small_seconds = run(arguments, arguments.small)
-    seconds = run(arguments, arguments.records)
+    small_seconds, small_cpu = _with_cpu(run, arguments, arguments.small)
+    seconds, cpu = _with_cpu(run, arguments, arguments.records)
     chosen = {name: str(getattr(arguments, name)) for name in settings}
     write(
         Measurement(
@@ -106,8 +139,20 @@ def measure(
             arguments.records,
             seconds,
             chosen,
+            small_cpu,
+            cpu,
         )
     )
+
+
+def _with_cpu(
+    run: Callable[[argparse.Namespace, int], float], arguments: argparse.Namespace, records: int
+) -> tuple[float, float | None]:
+    """Seconds and CPU seconds of a run."""
+    before = cpu_seconds()
+    seconds = run(arguments, records)
+    after = cpu_seconds()
+    return seconds, None if before is None or after is None else after - before
 
 
 def _parse(settings: Mapping[str, str], workloads: Sequence[str]) -> argparse.Namespace:

@@ -4,15 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from benchmarks.measurement import Measurement, flags, read
+from benchmarks.resources import MemoryWatch
 from benchmarks.setup_peers import CACHE, PEERS, ROOT, Peer, ensure
 from riverrun.spark.java import ensure_java_home
 
-_DEADLINE_SECONDS: Final = 900
+DEADLINE_SECONDS: Final = 900
 _LAST_LINES: Final = 25
 
 
@@ -73,8 +76,10 @@ class System:
         """Whether it is somebody else's, in whichever environment."""
         return any(case.module.startswith("benchmarks.peers.") for case in self.cases.values())
 
-    def run(self, workload: str, *, quick: bool) -> Measurement:
-        """One measurement in a process group of its own, which has ended when this returns.
+    def run(
+        self, workload: str, *, quick: bool, deadline_seconds: float = DEADLINE_SECONDS
+    ) -> Measurement:
+        """One measurement in a session of its own, all of which has ended when this returns.
 
         Raises:
             RunFailed: If it gives none within the deadline.
@@ -85,16 +90,18 @@ class System:
         python = sys.executable if peer is None else str(ensure(peer))
         command = [python, "-m", case.module, *flags(workload, sizes.small, sizes.large)]
         command += case.flags
-        return replace(_run(self.name, workload, command), system=self.name)
+        measurement = _run(self.name, workload, command, deadline_seconds)
+        return replace(measurement, system=self.name)
 
 
-def _run(system: str, workload: str, command: list[str]) -> Measurement:
+def _run(system: str, workload: str, command: list[str], deadline_seconds: float) -> Measurement:
     log = CACHE / "logs" / f"{system}-{workload}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     environment = dict(os.environ)
     ensure_java_home(environment)
     environment["PYTHONPATH"] = str(ROOT)
     environment["PYTHONHASHSEED"] = "0"
+    started = time.monotonic()
     with log.open("w") as output:
         process = subprocess.Popen(
             command,
@@ -104,25 +111,30 @@ def _run(system: str, workload: str, command: list[str]) -> Measurement:
             stderr=output,
             start_new_session=True,
         )
-        try:
-            code: int | None = process.wait(_DEADLINE_SECONDS)
-        except subprocess.TimeoutExpired:
-            code = None
-        finally:
-            _end_group(process)
+        with MemoryWatch(process.pid) as watch:
+            try:
+                code: int | None = process.wait(deadline_seconds)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                _end(process, watch)
     text = log.read_text(errors="replace")
     measurement = read(text)
     if code != 0 or measurement is None:
-        found = f"ran past {_DEADLINE_SECONDS} s" if code is None else f"ended with {code}"
+        found = f"ran past {deadline_seconds:g} s" if code is None else f"ended with {code}"
         last = "\n".join(text.splitlines()[-_LAST_LINES:])
-        raise RunFailed(f"{system} {workload}: {found}, log {str(log)!r}:\n{last}")
-    return measurement
+        where = str(log.relative_to(ROOT))
+        raise RunFailed(f"{system} {workload}: {found}, log {where!r}:\n{last}")
+    took = time.monotonic() - started
+    return replace(measurement, peak_bytes=watch.peak_bytes, cell_seconds=round(took, 1))
 
 
-def _end_group(process: "subprocess.Popen[bytes]") -> None:
-    # JVMs and workers are in the group too; one left behind would spoil the next measurement.
-    try:
+def _end(process: "subprocess.Popen[bytes]", watch: MemoryWatch) -> None:
+    # JVMs and workers are in the group too, others lead sessions of their own; one left behind
+    # would spoil the next measurement.
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    for pid in watch.survivors():
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
     process.wait()
