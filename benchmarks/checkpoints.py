@@ -31,6 +31,7 @@ from benchmarks import engine
 from benchmarks.big_state import BigStateJob, records_into
 from benchmarks.latency import quantile
 from benchmarks.measurement import PARALLELISM
+from benchmarks.programs.transactions import Totals
 from benchmarks.setup_peers import CACHE
 from benchmarks.workloads import STATE, customer_of, transaction
 from riverrun import JobClient, StreamExecutionEnvironment, WatermarkStrategy
@@ -191,9 +192,7 @@ def _saturated(config: Mapping[str, Any]) -> JobClient:
     transactions = environment.from_source(
         DataGeneratorSource(transaction), WatermarkStrategy.no_watermarks(), "transactions"
     )
-    transactions.key_by(customer_of).process(engine.Totals()).name(_TOTALS).sink_to(
-        DiscardingSink()
-    )
+    transactions.key_by(customer_of).process(Totals()).name(_TOTALS).sink_to(DiscardingSink())
     return environment.execute_async("saturated")
 
 

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.window_engine import payment_columns
+from benchmarks.payment_columns import payment_columns
 from riverrun import (
     Agg,
     BatchGeneratorSource,

@@ -1,34 +1,17 @@
 """The workloads on riverrun, on a local Spark, as ``python -m benchmarks.engine``.
 
-All runs of one process share its session. The small run comes first, so the session is warm for
-the large one, and what a job costs to start drops out as it does for every other system.
+The programs are in ``benchmarks.programs``. All runs of one process share its session. The small run comes first, so
+the session is warm for the large one, and what a job costs to start drops out as it does for every other system.
 """
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from benchmarks.measurement import PARALLELISM, measure
-from benchmarks.workloads import (
-    KEYED,
-    STATE,
-    Transaction,
-    add_amounts,
-    customer_of,
-    is_large,
-    transaction,
-    with_fee,
-)
-from riverrun import (
-    KeyedProcessFunction,
-    RuntimeContext,
-    StreamExecutionEnvironment,
-    Types,
-    ValueStateDescriptor,
-    WatermarkStrategy,
-)
-from riverrun.connectors.datagen import DataGeneratorSource
+from benchmarks.measurement import measure, parallelism_of
+from benchmarks.programs import PROGRAMS
+from riverrun import StreamExecutionEnvironment
 from riverrun.connectors.discard import DiscardingSink
 
 SETTINGS: Final[Mapping[str, str]] = {
@@ -38,24 +21,6 @@ SETTINGS: Final[Mapping[str, str]] = {
     "checkpoint_folder": "",
     "incremental": "false",
 }
-
-
-class Totals(KeyedProcessFunction):
-    """The customer's sum so far, in a value state."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        """Ask for the state."""
-        self._total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
-
-    def process_element(
-        self, value: Transaction, ctx: KeyedProcessFunction.Context
-    ) -> Iterator[Transaction]:
-        """One read, one write."""
-        del ctx
-        total = self._total.value()
-        total = value[1] if total is None else total + value[1]
-        self._total.update(total)
-        yield value[0], total
 
 
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -73,41 +38,23 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
 def run(arguments: argparse.Namespace, records: int) -> float:
     """Seconds that ``execute`` takes, the start of the job included."""
     environment = StreamExecutionEnvironment.get_execution_environment(configuration(arguments))
-    environment.set_parallelism(PARALLELISM)
+    environment.set_parallelism(parallelism_of(arguments.workload))
     environment.set_buffer_timeout(int(arguments.buffer_timeout))
-    transactions = environment.from_source(
-        DataGeneratorSource(transaction, records), WatermarkStrategy.no_watermarks(), "transactions"
-    )
-    if arguments.workload == KEYED:
-        result = transactions.key_by(customer_of).reduce(add_amounts)
-    elif arguments.workload == STATE:
-        result = transactions.key_by(customer_of).process(Totals())
-    else:
-        result = transactions.map(with_fee).filter(is_large)
-    result.sink_to(DiscardingSink())
+    PROGRAMS[arguments.workload].build(environment, records).sink_to(DiscardingSink())
     started = time.perf_counter()
     environment.execute(arguments.workload)
     return time.perf_counter() - started
 
 
-def check(records: int) -> None:
-    """Fail unless the keyed totals of ``records`` records are the generator's own."""
-    environment = StreamExecutionEnvironment.get_execution_environment()
-    environment.set_parallelism(PARALLELISM)
-    transactions = environment.from_source(
-        DataGeneratorSource(transaction, records), WatermarkStrategy.no_watermarks(), "transactions"
-    )
-    seen: dict[int, int] = {}
-    with transactions.key_by(customer_of).reduce(add_amounts).execute_and_collect() as updates:
-        for customer, amount in updates:
-            seen[customer] = max(amount, seen.get(customer, 0))
-    expected: dict[int, Transaction] = {}
-    for record in map(transaction, range(records)):
-        known = expected.get(record[0])
-        expected[record[0]] = record if known is None else add_amounts(known, record)
-    if seen != dict(expected.values()):
-        raise SystemExit(f"riverrun: the totals of {records} records are not the generator's")
+def check(environment: StreamExecutionEnvironment, workload: str, records: int) -> None:
+    """Fail unless the results over ``records`` records are those of plain Python."""
+    program = PROGRAMS[workload]
+    environment.set_parallelism(parallelism_of(workload))
+    with program.build(environment, records).execute_and_collect() as results:
+        found = program.settled(results)
+    if found != program.settled(program.expected(records)):
+        raise SystemExit(f"riverrun: {workload} of {records:,} records is not what Python gives")
 
 
 if __name__ == "__main__":
-    measure("riverrun", run, SETTINGS)
+    measure("riverrun", run, SETTINGS, tuple(PROGRAMS))

@@ -11,13 +11,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import baseline
-from benchmarks.engine import Totals
 from benchmarks.guard.chains import chain_of, source_task
 from benchmarks.guard.exchange import Exchange
+from benchmarks.loops.transactions import keyed
+from benchmarks.payment_columns import payment_columns
 from benchmarks.payments import BOUND_MS, WINDOW_MS, payment, time_of
+from benchmarks.programs.transactions import Totals
+from benchmarks.programs.windows import SpendFunction
 from benchmarks.timers import reminders
-from benchmarks.window_engine import SpendFunction, payment_columns
 from benchmarks.workloads import (
     Transaction,
     add_amounts,
@@ -61,7 +62,7 @@ def bare_loop(records: int) -> Work:
     """The user's functions in a plain loop: calls, tuples and a dict, as in all that follows."""
 
     def work() -> int:
-        baseline.keyed(range(records))
+        keyed(range(records))
         return records
 
     return work

@@ -6,7 +6,7 @@ from typing import Final
 from benchmarks.systems.baseline import BASELINE
 from benchmarks.systems.bytewax import BYTEWAX
 from benchmarks.systems.flink_sql import FLINK_SQL
-from benchmarks.systems.ours import RIVERRUN, ROCKSDB
+from benchmarks.systems.ours import RIVERRUN, RIVERRUN_COLUMNS, ROCKSDB
 from benchmarks.systems.pathway import PATHWAY
 from benchmarks.systems.pyflink import PYFLINK, PYFLINK_THREAD
 from benchmarks.systems.spark import SPARK_SQL, STRUCTURED
@@ -19,6 +19,7 @@ SYSTEMS: Final[Mapping[str, System]] = {
     for system in (
         BASELINE,
         RIVERRUN,
+        RIVERRUN_COLUMNS,
         ROCKSDB,
         BYTEWAX,
         PATHWAY,

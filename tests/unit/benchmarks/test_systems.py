@@ -34,4 +34,4 @@ def test_an_environment_of_its_own_is_for_peers_only(system: System) -> None:
 def test_without_peers_only_the_limit_and_ours_take_turns() -> None:
     names = [system.name for system in chosen(SYSTEMS, None, Console(quiet=True), peers=False)]
 
-    assert names == ["baseline", "riverrun", "rocksdb"]
+    assert names == ["baseline", "riverrun", "riverrun-columns", "rocksdb"]
