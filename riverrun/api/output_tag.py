@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import final
+
 from riverrun.serde.type_info import TypeInformation
 
 __all__ = ["OutputTag"]
 
 
+@final
 class OutputTag:
     """Names a side output and, if wanted, the type of its records.
 

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from operator import index as to_int
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from riverrun.api.resolve import key_callable, partition_callable
 from riverrun.core.errors import UserCodeError
@@ -26,12 +26,9 @@ from riverrun.graph.partitioning import (
     Shuffle,
 )
 from riverrun.runtime.buffers import ChannelBuffer
-from riverrun.serde.stable_hash import key_group
+from riverrun.runtime.key_routing import ByKey
 
 Spread: TypeAlias = Callable[[list[Any], list[int] | None], None]
-
-_CACHED_KEYS: Final = 1 << 20
-"""How many keys a router remembers before it starts again: bounds memory, costs a hash per key."""
 
 
 class PartitionOutOfRange(UserCodeError):  # noqa: N818
@@ -54,8 +51,7 @@ def spread(edge: OutEdge, buffers: Sequence[ChannelBuffer], rng: random.Random) 
         case Forward() | Broadcast() | Global():
             return _Single(buffers[0])
         case Hash(key_selector):
-            router = _KeyRouter(buffers, edge.max_parallelism, edge.consumer_parallelism)
-            return _ByKey(key_callable(key_selector), router)
+            return ByKey(key_selector, buffers, edge.max_parallelism, edge.consumer_parallelism)
         case Rebalance() | Rescale():
             if len(buffers) == 1:
                 return _Single(buffers[0])
@@ -116,77 +112,6 @@ class _Random:
         for buffer, value, timestamp in zip(chosen, values, timestamps, strict=True):
             buffer.values.append(value)
             buffer.timestamps.append(timestamp)
-
-
-class _KeyRouter(dict[Any, ChannelBuffer]):
-    """Key -> buffer; a key's group is hashed once and remembered."""
-
-    def __init__(
-        self, buffers: Sequence[ChannelBuffer], max_parallelism: int, parallelism: int
-    ) -> None:
-        super().__init__()
-        self._by_group = [
-            buffers[group * parallelism // max_parallelism] for group in range(max_parallelism)
-        ]
-
-    def __missing__(self, key: Any) -> ChannelBuffer:
-        if len(self) >= _CACHED_KEYS:
-            self.clear()
-        buffer = self._by_group[key_group(key, len(self._by_group))]
-        self[key] = buffer
-        return buffer
-
-
-class _AppendRouter(dict[Any, Callable[[Any], None]]):
-    """Key -> ``append`` of its buffer's values: one look-up and one call per record."""
-
-    def __init__(self, router: _KeyRouter) -> None:
-        super().__init__()
-        self._router = router
-
-    def __missing__(self, key: Any) -> Callable[[Any], None]:
-        if len(self) >= _CACHED_KEYS:
-            self.clear()
-        append = self._router[key].values.append
-        self[key] = append
-        return append
-
-
-class _TimedRouter(dict[Any, tuple[Callable[[Any], None], Callable[[int], None]]]):
-    """The same for records with timestamps: ``append`` of the values and of the timestamps."""
-
-    def __init__(self, router: _KeyRouter) -> None:
-        super().__init__()
-        self._router = router
-
-    def __missing__(self, key: Any) -> tuple[Callable[[Any], None], Callable[[int], None]]:
-        if len(self) >= _CACHED_KEYS:
-            self.clear()
-        buffer = self._router[key]
-        appends = self[key] = buffer.values.append, buffer.timestamps.append
-        return appends
-
-
-class _ByKey:
-    """By key group, ``group * parallelism // max_parallelism``."""
-
-    def __init__(self, key_selector: Callable[[Any], Any], router: _KeyRouter) -> None:
-        self._key = key_selector
-        self._append = _AppendRouter(router)
-        self._appends = _TimedRouter(router)
-
-    def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
-        key = self._key
-        if timestamps is None:
-            append = self._append
-            for value in values:
-                append[key(value)](value)
-            return
-        appends = self._appends
-        for value, timestamp in zip(values, timestamps, strict=True):
-            add_value, add_time = appends[key(value)]
-            add_value(value)
-            add_time(timestamp)
 
 
 class _ByFunction:

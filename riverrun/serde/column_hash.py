@@ -4,8 +4,8 @@ Each function gives what `stable_hash` gives for each key; numbers and texts are
 at a small part of the cost.
 """
 
-import struct
 import zlib
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -31,7 +31,7 @@ from riverrun.serde.key_hash import (
 )
 from riverrun.serde.transpose import columns_of
 
-__all__ = ["hash_column", "hash_keys", "key_groups"]
+__all__ = ["hash_alike", "hash_column", "hash_keys", "key_groups"]
 
 _Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -49,15 +49,24 @@ def key_groups(keys: Sequence[Any], max_parallelism: int) -> list[int]:
 
 def hash_keys(keys: Sequence[Any]) -> _Hashes:
     """The stable hash of each key of a run; `KeyHashError` for a key that has none."""
-    if len(keys) >= _FEW_KEYS:
-        classes = set(map(type, keys))
-        hash_alike = _ALIKE.get(classes.pop()) if len(classes) == 1 else None
-        if hash_alike is not None:
-            try:
-                return hash_alike(keys)
-            except (struct.error, UnicodeEncodeError, _Unlike):
-                pass
-    return np.fromiter(map(stable_hash, keys), np.uint64, len(keys))
+    hashes = hash_alike(keys)
+    if hashes is None:
+        return np.fromiter(map(stable_hash, keys), np.uint64, len(keys))
+    return hashes
+
+
+def hash_alike(keys: Sequence[Any]) -> _Hashes | None:
+    """The same for keys that can be hashed as arrays, all at once; None for others, and for a few."""
+    if len(keys) < _FEW_KEYS:
+        return None
+    classes = set(map(type, keys))
+    hash_all = _ALIKE.get(classes.pop()) if len(classes) == 1 else None
+    if hash_all is None:
+        return None
+    try:
+        return hash_all(keys)
+    except (OverflowError, UnicodeEncodeError, _Unlike):
+        return None
 
 
 class _Unlike(Exception):  # noqa: N818 - a signal inside this module
@@ -65,11 +74,11 @@ class _Unlike(Exception):  # noqa: N818 - a signal inside this module
 
 
 def _hash_ints(keys: Sequence[int]) -> _Hashes:
-    return _hash_integers(np.frombuffer(struct.pack(f"{len(keys)}q", *keys), np.int64))
+    return _hash_integers(np.frombuffer(array("q", keys), np.int64))
 
 
 def _hash_doubles(keys: Sequence[float]) -> _Hashes:
-    return _hash_floats(np.frombuffer(struct.pack(f"{len(keys)}d", *keys), np.float64))
+    return _hash_floats(np.frombuffer(array("d", keys), np.float64))
 
 
 def _hash_strs(keys: Sequence[str]) -> _Hashes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from riverrun.api.output_tag import OutputTag
 from riverrun.api.process_functions import KeyedProcessFunction
-from riverrun.api.resolve import key_callable
 from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import KeyedProcessSpec
 from riverrun.runtime.emit import Emit
@@ -14,6 +14,7 @@ from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.gathered import Gathered, is_tagged
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.timer_calls import CallsTimers, TimerCalls
+from riverrun.runtime.run_keys import run_keys
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
@@ -52,7 +53,7 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
 
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (the spec is for keyed streams)
-        self._key_of = key_callable(context.key_selector)
+        self._keys_of = run_keys(context.key_selector)
         self._keyed = context.states.keyed
         super().open(context)
         timers = KeyedTimers(context.clock, self._keyed, USER_TIMERS)
@@ -75,15 +76,14 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
     def _process_plain(self, values: list[Any], gathered: Gathered) -> None:
         """One of the two loops that most stateful jobs spend their time in."""
         context, process, add = self._context, self._process, gathered.add_side
-        backend, key_of = self._keyed, self._key_of
+        backend, tag = self._keyed, OutputTag
         append = gathered.main[0].append
-        for value in values:
-            backend.key = key_of(value)
+        for value, backend.key in zip(values, self._keys_of(values), strict=True):
             made = process(value, context)
             if made is None:
                 continue
             for item in made:
-                if type(item) is tuple and is_tagged(item):
+                if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
                     add(item, None)
                 else:
                     append(item)
@@ -91,16 +91,16 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
     def _process_timed(self, values: list[Any], timestamps: list[int], gathered: Gathered) -> None:
         """The other one."""
         context, process, add = self._context, self._process, gathered.add_side
-        backend, key_of = self._keyed, self._key_of
+        backend, tag = self._keyed, OutputTag
         append, append_time = gathered.main[0].append, gathered.main[1].append
-        for value, time in zip(values, timestamps, strict=True):
-            backend.key = key_of(value)
+        keys = self._keys_of(values)
+        for value, backend.key, time in zip(values, keys, timestamps, strict=True):
             context.time = time
             made = process(value, context)
             if made is None:
                 continue
             for item in made:
-                if type(item) is tuple and is_tagged(item):
+                if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
                     add(item, time)
                 else:
                     append(item)

@@ -10,6 +10,7 @@ from riverrun.graph.specs import ReduceSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.operator import OperatorContext
+from riverrun.runtime.run_keys import run_keys
 
 
 class ReduceOperator(FunctionOperator):
@@ -22,16 +23,15 @@ class ReduceOperator(FunctionOperator):
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (reduce exists on keyed streams only)
         super().open(context)
-        self._key = key_callable(context.key_selector)
+        self._keys_of = run_keys(context.key_selector)
         self._backend = context.states.keyed
         described = ValueStateDescriptor("_reduced", context.value_type)
         self._state = cast("ValueState[Any]", self._backend.state(described))
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        backend, key_of = self._backend, self._key
-        assert backend is not None and key_of is not None  # noqa: S101, PT018  (set by open)
-        keys = [key_of(value) for value in values]
-        out = backend.fold(self._state, keys, values, self._reduce)
+        backend = self._backend
+        assert backend is not None  # noqa: S101  (set by open)
+        out = backend.fold(self._state, self._keys_of(values), values, self._reduce)
         backend.records_passed(len(values))
         emit(out, timestamps)
 

@@ -24,6 +24,7 @@ from riverrun.graph.partitioning import (
 )
 from riverrun.protocol.elements import Records
 from riverrun.protocol.frames import decode_elements, decode_header
+from riverrun.runtime import key_routing
 from riverrun.runtime.buffers import Producer
 from riverrun.runtime.failures import OperatorFailed
 from riverrun.runtime.output import EdgeOutput, Outbox
@@ -175,3 +176,18 @@ def test_a_key_selector_that_raises_names_the_record() -> None:
 
     assert caught.value.record == "{'a': 1}"
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+@given(
+    st.lists(st.integers(), max_size=80) | st.lists(st.text(max_size=3), max_size=80),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_many_keys_are_hashed_as_arrays_and_go_where_few_go(
+    keys: list[Any], consumers: int, timed: bool
+) -> None:
+    times = [index * 7 for index in range(len(keys))] if timed else None
+    few = sent(Hash(identity), keys, consumers=consumers, timestamps=times)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(key_routing, "_FEW_KEYS", 0)
+        assert sent(Hash(identity), keys, consumers=consumers, timestamps=times) == few

@@ -452,6 +452,25 @@ sys.stdout.buffer.write(PickleRunCodec().encode([Order(5), "text"]))
 """
 
 
+def test_what_comes_after_a_plain_value_may_be_anything() -> None:
+    circle: list[Any] = [1]
+    circle.append(circle)
+    shared = {"a": [1]}
+    number, doubled, first, second, round_ = _through_pickle(
+        [(1, "a"), lambda x: 2 * x, shared, shared, circle]
+    )
+    assert number == (1, "a")
+    assert doubled(4) == 8
+    assert first == second == shared
+    assert round_[1] is round_
+    with pytest.raises(UnpicklableValue, match="record 1 of the run"):
+        PickleRunCodec().encode([(1, 2), threading.Lock()])
+
+
+def _through_pickle(values: list[Any]) -> list[Any]:
+    return decode_run(PickleRunCodec.tag, PickleRunCodec().encode(values), None)
+
+
 def test_a_class_of_the_main_script_travels_by_value() -> None:
     script = [sys.executable, "-c", SCRIPT]
 

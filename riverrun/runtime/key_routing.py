@@ -1,0 +1,86 @@
+"""Share a run out by the groups of its keys: group ``g`` goes to consumer ``g * parallelism // max_parallelism``.
+
+Where a key goes is remembered, one look into a dict a record, as long as there are not too many keys for that: a dict
+of a million keys is slow, since it is never in the CPU's caches, and large. Beyond that runs of keys that can
+be hashed as arrays are, all at once, and only others are still looked up.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from operator import call, itemgetter
+from typing import Any, Final
+
+import numpy as np
+
+from riverrun.api.functions import KeySelector
+from riverrun.api.resolve import key_callable
+from riverrun.runtime.buffers import ChannelBuffer
+from riverrun.runtime.run_keys import run_keys
+from riverrun.serde.stable_hash import hash_alike, key_group
+
+_FEW_KEYS: Final = 1 << 16
+"""Up to here a look into a dict costs less than to hash anew."""
+_MOST_KEYS: Final = 1 << 20
+"""How many keys are remembered before that starts again: bounds memory, costs a hash a key."""
+
+
+class _Appends(dict[Any, Callable[[Any], None]]):
+    """Key -> ``append`` of its list; a key is hashed once and remembered."""
+
+    def __init__(self, by_group: Sequence[Callable[[Any], None]]) -> None:
+        super().__init__()
+        self._by_group = by_group
+
+    def __missing__(self, key: Any) -> Callable[[Any], None]:
+        if len(self) >= _MOST_KEYS:
+            self.clear()
+        append = self[key] = self._by_group[key_group(key, len(self._by_group))]
+        return append
+
+
+class ByKey:
+    """The strategy of an edge with keys; ``buffers[i]`` belongs to its consumer ``i``."""
+
+    def __init__(
+        self,
+        selector: KeySelector | Callable[[Any], Any],
+        buffers: Sequence[ChannelBuffer],
+        max_parallelism: int,
+        parallelism: int,
+    ) -> None:
+        self._key = key_callable(selector)
+        self._keys_of = run_keys(selector)
+        self._buffers = buffers
+        owners = [group * parallelism // max_parallelism for group in range(max_parallelism)]
+        self._owners = np.array(owners)
+        self._values = _Appends([buffers[owner].values.append for owner in owners])
+        self._times = _Appends([buffers[owner].timestamps.append for owner in owners])
+
+    def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
+        try:
+            keys = self._keys_of(values)
+            if len(self._values) > _FEW_KEYS and (hashes := hash_alike(keys)) is not None:
+                self._share(hashes, values, timestamps)
+                return
+            deque(map(call, map(self._values.__getitem__, keys), values), 0)
+            if timestamps is not None:
+                deque(map(call, map(self._times.__getitem__, keys), timestamps), 0)
+        except Exception:
+            for value in values:  # fails again where it failed, with the record in hand
+                self._values[self._key(value)]
+            raise
+
+    def _share(self, hashes: Any, values: list[Any], timestamps: list[int] | None) -> None:
+        owners = self._owners[(hashes % np.uint64(len(self._owners))).astype(np.intp)]
+        in_order = itemgetter(*np.argsort(owners, kind="stable").tolist())
+        ends = np.bincount(owners, minlength=len(self._buffers)).cumsum().tolist()
+        sorted_values = in_order(values)
+        sorted_times = None if timestamps is None else in_order(timestamps)
+        start = 0
+        for buffer, end in zip(self._buffers, ends, strict=True):
+            buffer.values.extend(sorted_values[start:end])
+            if sorted_times is not None:
+                buffer.timestamps.extend(sorted_times[start:end])
+            start = end
