@@ -44,10 +44,8 @@ soak: setup ## the all-round job under kills at random moments, in all ways; MIN
 
 check: test ## what CI runs
 
-bench: setup ## the benchmarks; ratios within one run
-	@$(BIN)/python -m benchmarks.run
-	@$(BIN)/python -m benchmarks.state --quick
-	@$(BIN)/python -m benchmarks.checkpoints --quick
+bench: setup ## every system on every workload, published in docs/benchmarks; QUICK=1: five minutes
+	@$(BIN)/python -m benchmarks.run $(if $(QUICK),--quick,--publish)
 
 bench-guard: setup ## whether the hot paths still cost what they did, beside a bare loop
 	@$(BIN)/python -m benchmarks.guard

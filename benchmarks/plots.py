@@ -1,156 +1,237 @@
-"""Charts of saved figures: ``python -m benchmarks.plots FILE... [--to docs/benchmarks]``.
+"""The charts of a run: what each shows of the figures, and how each system looks in all of them."""
 
-The files are those that the benchmarks save: records/s of systems that took turns, or latencies. One
-chart of the rates, one of how many times PyFlink's rate that is, one of the latencies; each says below
-itself on which machine, with which versions and by which command it was measured. Where files have
-measured the same, the last one named counts.
-"""
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
-import argparse
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from statistics import median
-from typing import Any, Final, TypeAlias
+from benchmarks.charts import CurveChart, Dot, DotChart, Look, Words, nines
+from benchmarks.report import GROUPS, LIMIT, OURS, Measurements, Row, rows, times
+from benchmarks.results import Results
+from benchmarks.workloads import SUBTASKS
 
-from benchmarks.charts import Bar, bar_chart, latency_chart
-from benchmarks.setup_peers import ROOT
-
-FOLDER: Final = ROOT / "docs" / "benchmarks"
 REFERENCE: Final = "pyflink"
-_OURS: Final = frozenset({"riverrun", "rocksdb", "columns"})
-"""The names under which riverrun takes part."""
-_SHOWN_DIGITS: Final = 10
+_WANTED_OF_REFERENCE: Final = 10.0
 
-Document: TypeAlias = Mapping[str, Any]
-Rates: TypeAlias = Mapping[str, Mapping[str, Sequence[float]]]
-"""Records/s of each round, by workload and system."""
-
-
-class NoFigures(ValueError):  # noqa: N818 - reads as the fact it reports
-    """The files hold nothing to draw."""
-
-
-def rates_of(documents: Iterable[Document]) -> Rates:
-    """All measured rates."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for document in documents:
-        of_document: dict[tuple[str, str], list[float]] = {}
-        for each in document.get("measurements", ()):
-            of_document.setdefault((each["workload"], each["system"]), []).append(each["rate"])
-        for (workload, system), rates in of_document.items():
-            found.setdefault(workload, {})[system] = rates
-    return found
+LOOKS: Final[Mapping[str, Look]] = {
+    "riverrun": Look("#f76707", "diamond"),
+    "riverrun-columns": Look("#f2a900", "diamond"),
+    "rocksdb": Look("#a8591c", "diamond"),
+    "baseline": Look("#8a939d", "bar"),
+    "bytewax": Look("#2f9e44"),
+    "pathway": Look("#12b5a5"),
+    "structured": Look("#1c7ed6"),
+    "pyflink": Look("#d6336c"),
+    "pyflink-thread": Look("#ee8fb4"),
+    "flink-sql": Look("#9c4bd0", "square"),
+    "spark-sql": Look("#5fa8e8", "square"),
+}
+"""Diamonds are riverrun, circles run Python functions, squares run no Python; the bar is the limit."""
+_MORE: Final = ("#4263eb", "#74b816", "#e8a33d", "#0b7285", "#b197fc", "#868e96")
+"""For names that have no look of their own."""
+_SCALED: Final = (OURS, LIMIT, REFERENCE, "pyflink-thread")
+_QUANTILES: Final = (0.0, 0.5, 0.9, 0.99, 0.999)
 
 
-def rates_chart(rates: Rates, caption: Sequence[str]) -> str:
-    """Records/s, fastest first."""
-    panels = {
-        workload: _sorted(_bar(system, each) for system, each in systems.items())
-        for workload, systems in rates.items()
+def plots(results: Results) -> dict[str, str]:
+    """The drawings by the names of their files; a chart without figures is left out."""
+    found = rows(results.measurements)
+    caption = caption_of(results.provenance, quick=results.plan.quick)
+    makers: dict[str, Callable[[], str | None]] = {
+        "records-per-second.svg": lambda: rates_chart(found, caption),
+        "ratio-to-pyflink.svg": lambda: ratios_chart(found, caption),
+        "cpu-per-million.svg": lambda: cpu_chart(results.measurements, caption),
+        "peak-memory.svg": lambda: memory_chart(results.measurements, caption),
+        "subtasks.svg": lambda: subtasks_chart(found, caption),
+        "latency.svg": lambda: latency_chart(results.latency, caption),
     }
-    title = "Records a second (median of the rounds; lines: least and most)"
-    return bar_chart(title, panels, caption, lambda rate: f"{rate:,.0f}/s")
+    drawn = {name: make() for name, make in makers.items()}
+    return {name: drawing for name, drawing in drawn.items() if drawing is not None}
 
 
-def ratios_chart(rates: Rates, caption: Sequence[str]) -> str | None:
-    """How many times PyFlink's rate each system reaches; ``None`` where PyFlink was not measured."""
-    panels = {}
-    for workload, systems in rates.items():
-        if REFERENCE in systems:
-            unit = median(systems[REFERENCE])
-            bars = (_bar(name, [rate / unit for rate in each]) for name, each in systems.items())
-            panels[workload] = _sorted(bars)
-    if not panels:
+def rates_chart(found: Sequence[Row], caption: Sequence[str]) -> str | None:
+    """Records/s."""
+    dots = [(row.workload, Dot(row.system, row.rate, row.low, row.high)) for row in found]
+    words = Words(
+        "Records a second",
+        "more is better; medians of the rounds, lines from the slowest to the fastest; log scale",
+        caption,
+    )
+    return _dots(words, dots, short)
+
+
+def ratios_chart(found: Sequence[Row], caption: Sequence[str]) -> str | None:
+    """How many times PyFlink's rate each system reaches."""
+    units = {row.workload: row.rate for row in found if row.system == REFERENCE}
+    dots = [
+        (row.workload, Dot(row.system, row.rate / unit, row.low / unit, row.high / unit))
+        for row in found
+        if (unit := units.get(row.workload)) is not None
+    ]
+    words = Words(
+        "Times the records/s of PyFlink in process mode",
+        "more is better; medians of the rounds, lines from the slowest to the fastest; log scale",
+        caption,
+    )
+    marks = {_WANTED_OF_REFERENCE: "wanted of riverrun"}
+    return _dots(words, dots, lambda value: f"{value:g} x", times, marks)
+
+
+def cpu_chart(measurements: Measurements, caption: Sequence[str]) -> str | None:
+    """CPU seconds of all processes per million records."""
+    words = Words(
+        "CPU seconds per million records",
+        "less is better; all processes together, net of start-up; log scale",
+        caption,
+    )
+    dots = _spans(measurements, [each.cpu_per_million for each in measurements])
+    return _dots(words, dots, lambda value: f"{value:g}", lambda value: f"{value:.3g}")
+
+
+def memory_chart(measurements: Measurements, caption: Sequence[str]) -> str | None:
+    """The peak of memory."""
+    words = Words(
+        "Peak memory in MB",
+        "less is better; all processes together, a shared page once; a JVM takes what heap it is "
+        "given; log scale",
+        caption,
+    )
+    peaks = [each.peak_bytes and each.peak_bytes / 1e6 for each in measurements]
+    return _dots(words, _spans(measurements, peaks), short, lambda value: f"{value:,.0f}")
+
+
+def _spans(measurements: Measurements, values: Sequence[float | None]) -> list[tuple[str, Dot]]:
+    known: dict[tuple[str, str], list[float]] = {}
+    for each, value in zip(measurements, values, strict=True):
+        if value:
+            known.setdefault((each.workload, each.system), []).append(value)
+    return [
+        (workload, Dot(system, statistics.median(several), min(several), max(several)))
+        for (workload, system), several in known.items()
+    ]
+
+
+def _dots(
+    words: Words,
+    dots: Sequence[tuple[str, Dot]],
+    label: Callable[[float], str],
+    note: Callable[[float], str] | None = None,
+    marks: Mapping[float, str] | None = None,
+) -> str | None:
+    if not dots:
         return None
-    return bar_chart("Times the rate of PyFlink in process mode", panels, caption, _times)
-
-
-def latencies_of(documents: Iterable[Document]) -> Mapping[str, Mapping[float, float]]:
-    """Milliseconds by quantile, by name of the measured job."""
-    return {
-        name: {float(quantile): ms for quantile, ms in curve.items()}
-        for document in documents
-        for name, curve in document.get("latency_ms", {}).items()
+    groups = {
+        name: {
+            workload: several
+            for workload in workloads
+            if (several := [dot for where, dot in dots if where == workload])
+        }
+        for name, workloads in GROUPS.items()
     }
+    notes = {workload: (note or label)(dot.value) for workload, dot in dots if dot.system == OURS}
+    looks = _looks([dot.system for _, dot in dots])
+    return str(DotChart(words, looks, groups, label, notes, OURS, marks or {}))
 
 
-def caption_of(documents: Iterable[Document]) -> list[str]:
-    """The machine, the versions and the command of each file; what is the same is said once."""
-    lines: dict[str, None] = {}
-    for document in documents:
-        machine = document.get("machine", {})
-        parts = [
-            machine.get("processor"),
-            _with_unit(machine.get("cores"), "cores"),
-            _with_unit(machine.get("memory_gb"), "GB"),
-            machine.get("system"),
+def subtasks_chart(found: Sequence[Row], caption: Sequence[str]) -> str | None:
+    """Records/s by the number of subtasks."""
+    counts = {row.workload for row in found} & SUBTASKS.keys()
+    if len(counts) < 2:  # noqa: PLR2004 - one point is no curve
+        return None
+    last = len(SUBTASKS) - 1
+    places = {workload: place / last for place, workload in enumerate(SUBTASKS)}
+    curves = {
+        system: [
+            (places[row.workload], row.rate)
+            for row in found
+            if row.system == system and row.workload in places
         ]
-        versions = {"Python": machine.get("python"), **document.get("versions", {})}
-        named = [f"{name} {version}" for name, version in versions.items() if version]
-        rough = "; a quick run, not to be quoted" if document.get("quick") else ""
-        lines["Machine: " + ", ".join(part for part in parts if part)] = None
-        lines["Versions: " + ", ".join(named)] = None
-        measured = f"Measured {document.get('date', '')[:10]}"
-        lines[f"{measured}: {document.get('command', 'command not noted')}{rough}"] = None
-    return list(lines)
+        for system in _SCALED
+    }
+    words = Words(
+        "Records a second by number of subtasks",
+        "the state workload; more subtasks than cores share the cores; log scale",
+        caption,
+    )
+    ticks = {places[workload]: str(count) for workload, count in SUBTASKS.items()}
+    chosen = {system: curve for system, curve in curves.items() if curve}
+    return str(CurveChart(words, _looks(chosen), chosen, ticks, short, "subtasks of each operator"))
 
 
-def charts(documents: Sequence[Document]) -> dict[str, str]:
-    """The drawings by the names of their files.
+def latency_chart(latency: Mapping[str, Any], caption: Sequence[str]) -> str | None:
+    """Milliseconds by quantile; each nine of the quantile has the same width."""
+    most = nines(_QUANTILES[-1])
+    curves = {
+        name: [
+            (nines(quantile) / most, ms)
+            for quantile, ms in each["quantiles"]
+            if quantile <= _QUANTILES[-1] and ms > 0
+        ]
+        for name, each in latency.get("systems", {}).items()
+    }
+    curves = {name: curve for name, curve in curves.items() if curve}
+    if not curves:
+        return None
+    words = Words("Latency by quantile", "less is better; log scale", caption)
+    ticks = {nines(each) / most: f"p{each * 100:g}" for each in _QUANTILES}
+    looks = _looks(curves)
+    chart = CurveChart(
+        words, looks, curves, ticks, lambda ms: f"{ms:,g} ms", "share of records", dots=False
+    )
+    return str(chart)
 
-    Raises:
-        NoFigures: If the documents hold neither rates nor latencies.
+
+def caption_of(provenance: Mapping[str, Any], *, quick: bool) -> list[str]:
+    """The machine, the versions and the command."""
+    machine = provenance.get("machine", {})
+    parts = [
+        machine.get("processor"),
+        _with_unit(machine.get("cores"), "cores"),
+        _with_unit(machine.get("memory_gb"), "GB"),
+        machine.get("system"),
+    ]
+    versions = {"Python": machine.get("python"), **provenance.get("versions", {})}
+    named = [f"{name} {version}" for name, version in versions.items() if version]
+    rough = "; a quick run, not to be quoted" if quick else ""
+    measured = f"Measured {provenance.get('date', '')[:10]}"
+    if provenance.get("revision"):
+        measured += f" at {provenance['revision']}"
+    return [
+        "Machine: " + ", ".join(part for part in parts if part),
+        "Versions: " + ", ".join(named),
+        f"{measured}: {provenance.get('command', 'command not noted')}{rough}",
+    ]
+
+
+def short(value: float) -> str:
+    """A number in few letters.
+
+    >>> [short(value) for value in (0.5, 20, 5_000, 1_234_000, 12_000_000)]
+    ['0.5', '20', '5k', '1.23M', '12M']
     """
-    drawn = {}
-    timed = [document for document in documents if document.get("measurements")]
-    if timed:
-        rates, caption = rates_of(timed), caption_of(timed)
-        drawn["records-per-second.svg"] = rates_chart(rates, caption)
-        ratios = ratios_chart(rates, caption)
-        if ratios is not None:
-            drawn["ratio-to-pyflink.svg"] = ratios
-    late = [document for document in documents if document.get("latency_ms")]
-    if late:
-        title = "End-to-end latency by quantile"
-        drawn["latency.svg"] = latency_chart(title, latencies_of(late), caption_of(late))
-    if not drawn:
-        raise NoFigures(
-            "plots: the files hold no 'measurements' and no 'latency_ms', expected figures that "
-            "benchmarks.run, .windows or .latency saved"
-        )
-    return drawn
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{letter}"
+    return f"{value:.3g}"
 
 
-def _bar(system: str, rates: Sequence[float]) -> Bar:
-    return Bar(system, median(rates), min(rates), max(rates), system in _OURS)
+def _looks(names: Sequence[str] | Mapping[str, Any]) -> dict[str, Look]:
+    """In the order of the legend; ``riverrun, 5 ms`` looks as riverrun does, a second such one does not.
 
-
-def _sorted(bars: Iterable[Bar]) -> list[Bar]:
-    return sorted(bars, key=lambda bar: -bar.value)
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.0f} x" if ratio >= _SHOWN_DIGITS else f"{ratio:.2g} x"
+    >>> looks = _looks(["other", "pyflink", "riverrun, 5 ms"])
+    >>> list(looks), looks["riverrun, 5 ms"] == LOOKS["riverrun"]
+    (['riverrun, 5 ms', 'pyflink', 'other'], True)
+    """
+    chosen: dict[str, Look] = {}
+    for system, look in LOOKS.items():
+        for name in names:
+            if name.partition(",")[0] == system and name not in chosen:
+                chosen[name] = look
+                break
+    left = [name for name in dict.fromkeys(names) if name not in chosen]
+    return chosen | {
+        name: Look(_MORE[number % len(_MORE)], "square") for number, name in enumerate(left)
+    }
 
 
 def _with_unit(value: object, unit: str) -> str | None:
     return f"{value} {unit}" if value else None
-
-
-def main(given: Sequence[str] | None = None) -> None:
-    """Read the files, write the charts and print where they are."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.plots", description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path, help="saved figures")
-    parser.add_argument("--to", type=Path, default=FOLDER, help="folder of the charts")
-    arguments = parser.parse_args(given)
-    drawn = charts([json.loads(file.read_text()) for file in arguments.files])
-    arguments.to.mkdir(parents=True, exist_ok=True)
-    for name, drawing in drawn.items():
-        path = arguments.to / name
-        path.write_text(drawing)
-        print(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,14 +2,17 @@
 
 import os
 import platform
+import re
 import shlex
+import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.setup_peers import PEERS, Peer
+from benchmarks.setup_peers import PEERS, ROOT, Peer
+from riverrun.spark.java import ensure_java_home
 
 _OWN: Final = ("riverrun", "pyspark", "pyarrow", "numpy")
 _CPU_FACTS: Final = Path("/proc/cpuinfo")
@@ -27,6 +30,7 @@ def provenance() -> dict[str, Any]:
             "system": platform.platform(),
         },
         "versions": versions(),
+        "revision": revision(),
         "command": command(sys.orig_argv),
     }
 
@@ -34,6 +38,8 @@ def provenance() -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Of ours and of the peers whose environments are there."""
     found = {}
+    if (java := java_version()) is not None:
+        found["java"] = java
     for name in _OWN:
         try:
             found[name] = metadata.version(name)
@@ -43,6 +49,35 @@ def versions() -> dict[str, str]:
         if (version := _installed(peer)) is not None:
             found[peer.name] = version
     return found
+
+
+def revision(root: Path = ROOT) -> str | None:
+    """The commit that is measured, with a plus where files differ from it; None outside of git."""
+    commit = _output("git", "-C", str(root), "rev-parse", "--short=12", "HEAD")
+    if commit is None:
+        return None
+    changed = _output("git", "-C", str(root), "status", "--porcelain", "--untracked-files=no")
+    return f"{commit}+" if changed else commit
+
+
+def java_version() -> str | None:
+    """Of the Java that Spark and Flink run on."""
+    environment = dict(os.environ)
+    ensure_java_home(environment)
+    home = environment.get("JAVA_HOME")
+    said = _output(str(Path(home, "bin", "java")) if home else "java", "-version")
+    quoted = re.search(r'"([^"]+)"', said or "")
+    return quoted[1] if quoted else None
+
+
+def _output(*words: str) -> str | None:
+    try:
+        done = subprocess.run(
+            words, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
 
 
 def command(argv: list[str]) -> str:
