@@ -1,42 +1,91 @@
 """PyFlink in its two modes, tuned."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from benchmarks.systems.system import Case, Sizes, System
-from benchmarks.workloads import KEYED, STATE, STATELESS, WINDOWS
+from benchmarks.workloads import (
+    CHAIN,
+    COLUMNS,
+    JOIN,
+    KEYED,
+    LARGE_RECORDS,
+    SESSIONS,
+    SKEWED,
+    SLIDING,
+    STATE,
+    STATELESS,
+    SUBTASKS,
+    WINDOWS,
+)
 
-_PEER: Final = "benchmarks.peers.pyflink_peer"
+_RECORDS: Final = "benchmarks.peers.pyflink_records"
 _WINDOWS: Final = "benchmarks.peers.pyflink_windows"
-_LARGE_BUNDLES: Final = ("--bundle-size", "300000", "--bundle-time", "60000")
+_JOIN: Final = "benchmarks.peers.pyflink_join"
+_NEXMARK: Final = "benchmarks.peers.pyflink_nexmark"
+
+_LEFT_OUT: Final = {
+    COLUMNS: "PyFlink's DataStream API has no columns; its Table API has, and that is Flink SQL"
+}
+
+_STATE: Final = ("--bundle-size", "300000", "--bundle-time", "60000")
+"""State is fetched and written back once a bundle for each key: large ones are best."""
+_TIMES: Final = ("--bundle-size", "100000", "--bundle-time", "1000", "--types", "pickled")
+_THREAD: Final = ("--mode", "thread")
+_THREAD_TIMES: Final = (*_THREAD, "--types", "pickled")
+
+_NEXMARK_SIZES: Final[Mapping[str, Sizes]] = {
+    "q0": Sizes(20_000, 220_000),
+    "q1": Sizes(20_000, 320_000),
+    "q2": Sizes(20_000, 420_000),
+    "q3": Sizes(20_000, 320_000),
+    "q4": Sizes(5_000, 35_000),
+    "q5": Sizes(2_000, 12_000),
+    "q6": Sizes(5_000, 35_000),
+    "q7": Sizes(5_000, 30_000),
+    "q8": Sizes(20_000, 220_000),
+    "q11": Sizes(5_000, 25_000),
+    "q12": Sizes(5_000, 35_000),
+}
 
 PYFLINK: Final = System(
     "pyflink",
     {
-        STATELESS: Case(
-            _PEER, Sizes(200_000, 1_700_000), ("--bundle-size", "10000", "--bundle-time", "1000")
-        ),
-        KEYED: Case(_PEER, Sizes(200_000, 1_200_000), _LARGE_BUNDLES),
-        STATE: Case(_PEER, Sizes(200_000, 1_200_000), _LARGE_BUNDLES),
-        WINDOWS: Case(
-            _WINDOWS,
-            Sizes(100_000, 600_000),
-            ("--bundle-size", "100000", "--bundle-time", "1000", "--types", "pickled"),
-        ),
+        STATELESS: Case(_RECORDS, Sizes(20_000, 270_000)),
+        KEYED: Case(_RECORDS, Sizes(20_000, 100_000), _STATE),
+        STATE: Case(_RECORDS, Sizes(20_000, 140_000), _STATE),
+        SKEWED: Case(_RECORDS, Sizes(20_000, 140_000), _STATE),
+        WINDOWS: Case(_WINDOWS, Sizes(5_000, 30_000), _TIMES),
+        SLIDING: Case(_WINDOWS, Sizes(2_000, 8_000), _TIMES),
+        SESSIONS: Case(_WINDOWS, Sizes(3_000, 15_000), _TIMES),
+        JOIN: Case(_JOIN, Sizes(3_000, 15_000), _TIMES),
+        LARGE_RECORDS: Case(_RECORDS, Sizes(20, 220), ("--bundle-size", "10")),
+        CHAIN: Case(_RECORDS, Sizes(10_000, 160_000)),
+        **{name: Case(_RECORDS, Sizes(20_000, 140_000), _STATE) for name in SUBTASKS},
+        **{name: Case(_NEXMARK, sizes, _TIMES) for name, sizes in _NEXMARK_SIZES.items()},
     },
     peer="pyflink",
+    left_out=_LEFT_OUT,
 )
 """In process mode, which is PyFlink's default."""
 
 PYFLINK_THREAD: Final = System(
     "pyflink-thread",
     {
-        STATELESS: Case(_PEER, Sizes(200_000, 1_700_000), ("--mode", "thread")),
-        KEYED: Case(_PEER, Sizes(200_000, 1_200_000), ("--mode", "thread")),
-        STATE: Case(_PEER, Sizes(200_000, 1_200_000), ("--mode", "thread")),
-        WINDOWS: Case(
-            _WINDOWS, Sizes(100_000, 600_000), ("--mode", "thread", "--types", "pickled")
-        ),
+        STATELESS: Case(_RECORDS, Sizes(20_000, 270_000), _THREAD),
+        KEYED: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD),
+        STATE: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD),
+        SKEWED: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD),
+        WINDOWS: Case(_WINDOWS, Sizes(5_000, 55_000), _THREAD_TIMES),
+        SLIDING: Case(_WINDOWS, Sizes(2_000, 12_000), _THREAD_TIMES),
+        SESSIONS: Case(_WINDOWS, Sizes(5_000, 35_000), _THREAD_TIMES),
+        JOIN: Case(_JOIN, Sizes(10_000, 80_000), _THREAD_TIMES),
+        LARGE_RECORDS: Case(_RECORDS, Sizes(20, 420), _THREAD),
+        CHAIN: Case(_RECORDS, Sizes(10_000, 160_000), _THREAD),
+        **{name: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD) for name in SUBTASKS},
+        **{name: Case(_NEXMARK, sizes, _THREAD_TIMES) for name, sizes in _NEXMARK_SIZES.items()},
     },
     peer="pyflink",
+    left_out=_LEFT_OUT,
 )
 """With Python inside of Flink's JVM."""
