@@ -243,11 +243,15 @@ class TimeColumn(Times):
 
 def plain_rows(values: list[Any]) -> list[Any]:
     """A run as the list of its records."""
+    if type(values) is list:  # an instance check of an abstract class costs a microsecond
+        return values
     return values.rows() if isinstance(values, ColumnRun) else values
 
 
 def plain_times(timestamps: list[int] | None) -> list[int] | None:
     """Timestamps as a list."""
+    if timestamps is None or type(timestamps) is list:
+        return timestamps
     return timestamps.tolist() if isinstance(timestamps, TimeColumn) else timestamps
 
 
