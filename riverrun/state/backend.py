@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, ClassVar, Final, NoReturn, Protocol
 
 from riverrun.api.state import State, StateDescriptor, ValueState
 from riverrun.core.clock import Clock
@@ -114,6 +114,11 @@ class KeyedStateBackend(ABC):
 
     key: Any
     namespace: Any
+    reads_ahead: ClassVar[bool] = False
+    """Whether it is worth while to call ``expect``."""
+
+    def expect(self, keys: Sequence[Any]) -> None:  # noqa: B027  (an optional hook)
+        """The records of a run have these keys, in this order; called before the first of them."""
 
     @abstractmethod
     def state(self, descriptor: StateDescriptor, *, namespaced: bool = False) -> State:

@@ -73,12 +73,18 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
         self._keyed.records_passed(len(values))
         gathered.emit(emit, self._side_output)
 
+    def _keys(self, values: list[Any]) -> list[Any]:
+        keys = self._keys_of(values)
+        if self._keyed.reads_ahead:
+            self._keyed.expect(keys)
+        return keys
+
     def _process_plain(self, values: list[Any], gathered: Gathered) -> None:
         """One of the two loops that most stateful jobs spend their time in."""
         context, process, add = self._context, self._process, gathered.add_side
         backend, tag = self._keyed, OutputTag
         append = gathered.main[0].append
-        for value, backend.key in zip(values, self._keys_of(values), strict=True):
+        for value, backend.key in zip(values, self._keys(values), strict=True):
             made = process(value, context)
             if made is None:
                 continue
@@ -93,7 +99,7 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
         context, process, add = self._context, self._process, gathered.add_side
         backend, tag = self._keyed, OutputTag
         append, append_time = gathered.main[0].append, gathered.main[1].append
-        keys = self._keys_of(values)
+        keys = self._keys(values)
         for value, backend.key, time in zip(values, keys, timestamps, strict=True):
             context.time = time
             made = process(value, context)

@@ -15,6 +15,7 @@ from riverrun.api.state import (
     ReducingStateDescriptor,
     State,
     StateDescriptor,
+    ValueState,
 )
 from riverrun.core import options
 from riverrun.protocol.snapshots import KeyedSnapshot, StateKind
@@ -28,6 +29,7 @@ from riverrun.state.rocksdb.frozen import FrozenRocksDB
 from riverrun.state.rocksdb.list_state import RocksDBListState
 from riverrun.state.rocksdb.map_state import RocksDBMapState
 from riverrun.state.rocksdb.namespaced import NamespacedValueState
+from riverrun.state.rocksdb.read_ahead import ReadAhead
 from riverrun.state.rocksdb.restore import Restore
 from riverrun.state.rocksdb.rows import LAYOUT_VERSION, RowFormat
 from riverrun.state.rocksdb.scan import visible_addresses
@@ -39,6 +41,7 @@ from riverrun.state.rocksdb.value_states import (
     RocksDBAggregatingState,
     RocksDBReducingState,
     RocksDBValueState,
+    SingleTable,
 )
 from riverrun.state.schema import MAPS, StateSchema, schema_from, schema_of
 from riverrun.state.timers import timers_schema
@@ -53,6 +56,8 @@ _TIMERS_SHARE: Final = 32
 class RocksDBBackend(KeyedStateBackend):
     """Keyed state in RocksDB."""
 
+    reads_ahead = True
+
     def __init__(self, settings: BackendSettings) -> None:
         self.key: Any = NO_KEY
         self.namespace: Any = None
@@ -65,6 +70,7 @@ class RocksDBBackend(KeyedStateBackend):
         )
         self._tables: dict[str, CachedTable] = {}
         self._states: dict[str, State] = {}
+        self._ahead: list[ReadAhead] = []
         self._ttl: dict[str, TtlRules] = {}
         self._timers: dict[str, RocksDBTimerQueue] = {}
         self._near_timers: dict[str, list[RawSection]] = {}
@@ -84,12 +90,31 @@ class RocksDBBackend(KeyedStateBackend):
         rows, stored = Claims(settings, self._store, self._catalog).claim(schema)
         table = self._table(descriptor, rows, stored=stored)
         self._tables[descriptor.name] = table
+        if isinstance(table, SingleTable) and not schema.meta.namespaced:
+            self._ahead.append(ReadAhead(table))
         state: State = table  # type: ignore[assignment]  # every table that is made here is a state
         if schema.meta.ttl:
             rules = self._ttl[descriptor.name] = TtlRules(descriptor, settings.clock)
             state = with_ttl(descriptor, state, rules, self._sweep(descriptor, table, rules))
         self._states[descriptor.name] = state
         return state
+
+    def expect(self, keys: Sequence[Any]) -> None:
+        try:
+            for ahead in self._ahead:
+                ahead.expect(keys)
+        except TypeError:
+            return  # a key without a hash, which its own record will be blamed for
+
+    def fold(
+        self,
+        state: ValueState[Any],
+        keys: Sequence[Any],
+        values: Sequence[Any],
+        fn: Callable[[Any, Any], Any],
+    ) -> list[Any]:
+        self.expect(keys)
+        return super().fold(state, keys, values, fn)
 
     def timer_queues(self) -> Mapping[str, RocksDBTimerQueue]:
         return self._timers

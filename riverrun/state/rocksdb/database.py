@@ -77,6 +77,12 @@ class Database:
         return found
 
     @_reporting
+    def get_all(self, keys: list[bytes]) -> list[bytes | None]:
+        """The rows at ``keys``, in their order."""
+        found: list[bytes | None] = self._db.get(keys)
+        return found
+
+    @_reporting
     def write(self, batch: WriteBatch) -> None:
         """Carry out the whole batch or nothing of it."""
         self._db.write(batch, self._unlogged)

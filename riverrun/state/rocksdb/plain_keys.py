@@ -40,6 +40,20 @@ def row_keys_of(group: int, number: int, keys: Sequence[Any]) -> list[bytes] | N
     return [heads[len(part)] + part + _NO_NAMESPACE for part in parts]
 
 
+def row_keys_in(groups: Sequence[int], number: int, keys: Sequence[int]) -> list[bytes] | None:
+    """The row keys of whole numbers, each in a key group of its own; None if one is very large."""
+    parts = [key.to_bytes(key.bit_length() // 8 + 1, "big", signed=True) for key in keys]
+    sizes = list(map(len, parts))
+    if max(sizes, default=0) not in _SIZES:
+        return None
+    places = list(zip(groups, sizes, strict=True))
+    heads = {
+        (group, size): _HEAD.pack(group, number, size + 2, b"I", size)
+        for group, size in set(places)
+    }
+    return [heads[place] + part + _NO_NAMESPACE for place, part in zip(places, parts, strict=True)]
+
+
 def keys_of(row_keys: Sequence[bytes]) -> list[Any] | None:
     """The keys of row keys of one state; None if they are not all of one plain kind."""
     tags = set(map(_tag, row_keys))

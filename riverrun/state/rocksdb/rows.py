@@ -37,7 +37,7 @@ from riverrun.serde.key_hash import key_group
 from riverrun.serde.pickled_runs import UnpicklableValue
 from riverrun.serde.stable_hash import hash_keys
 from riverrun.state.rocksdb.canonical import decode, encode, put_length, take_length
-from riverrun.state.rocksdb.plain_keys import keys_of, row_keys_of
+from riverrun.state.rocksdb.plain_keys import keys_of, row_keys_in, row_keys_of
 from riverrun.state.rocksdb.values import ValueCodec
 from riverrun.state.schema import MAPS, StateSchema
 from riverrun.state.serializers import UnstorableValue
@@ -140,6 +140,15 @@ class RowFormat:
         keys = [key for key, _ in addresses] if self._namespaced else list(addresses)
         groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).tolist()
         return map(self._place, groups, addresses)
+
+    def row_keys(self, addresses: Sequence[Any]) -> list[bytes]:
+        """The row keys of many addresses of a state that is neither map nor list, in their order."""
+        if not self._namespaced and set(map(type, addresses)) == {int}:
+            groups = (hash_keys(addresses) % np.uint64(self._max_parallelism)).tolist()
+            found = row_keys_in(groups, self.number, addresses)
+            if found is not None:
+                return found
+        return [place.prefix for place in self.places(addresses)]
 
     def places_in(self, group: int, addresses: Sequence[Any]) -> list[Place]:
         """The same for addresses whose key group is known."""
@@ -246,6 +255,12 @@ class RowFormat:
     def stored(self, row_value: bytes) -> Any:
         """The stored value of a row."""
         return self.stored_of(row_value[_payload_at(row_value) :])
+
+    def stored_each(self, row_values: Sequence[bytes]) -> Sequence[Any]:
+        """The stored values of many rows."""
+        if self._ttl or self.is_timers or set(map(_flags, row_values)) != {0}:
+            return list(map(self.stored, row_values))
+        return self._values.decode_each([row_value[1:] for row_value in row_values])
 
     def elements(self, row_value: bytes) -> list[Any]:
         """The elements of a list's piece."""

@@ -53,6 +53,10 @@ class Store:
         """The row at ``row_key``."""
         return None if self._db is None else self._db.get(row_key)
 
+    def get_all(self, row_keys: list[bytes]) -> list[bytes | None]:
+        """The rows at ``row_keys``, which costs a fraction of one look for each."""
+        return [None] * len(row_keys) if self._db is None else self._db.get_all(row_keys)
+
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """The rows with a prefix, as they are at this moment."""
         return self.scan_each((prefix,))

@@ -9,6 +9,7 @@ from rocksdict import (
     BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
+    DataBlockIndexType,
     DBCompactionStyle,
     DBCompressionType,
     Options,
@@ -65,11 +66,14 @@ def _bounded_options(plan: MemoryPlan) -> Options:
     tables.set_pin_l0_filter_and_index_blocks_in_cache(True)
     tables.set_bloom_filter(10, False)  # noqa: FBT003
     tables.set_block_size(4 * _KB)
+    # Nearly all reads are of one row: a hash finds it in its block.
+    tables.set_data_block_index_type(DataBlockIndexType.binary_and_hash())
+    tables.set_data_block_hash_ratio(0.75)
     # Index and filter in pieces: the cache has many shards, and as a whole they would fit into none,
     # so that every read would get them from the file.
     tables.set_index_type(BlockBasedIndexType.two_level_index_search())
     tables.set_partition_filters(True)
-    tables.set_metadata_block_size(4 * _KB)
+    tables.set_metadata_block_size(min(max(plan.blocks >> 13, 4 * _KB), 32 * _KB))
     tables.set_pin_top_level_index_and_filter(True)
     tables.set_format_version(5)
     options.set_block_based_table_factory(tables)

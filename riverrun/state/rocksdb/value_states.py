@@ -16,15 +16,41 @@ from riverrun.state.rocksdb.rows import RowFormat
 
 
 class SingleTable(CachedTable):
-    """One row by address; None in the cache when there is none."""
+    """One row by address; None in the cache when there is none.
 
-    __slots__ = ()
+    Attributes:
+        loaded: Entries that were read one by one.
+    """
+
+    __slots__ = ("loaded",)
+
+    def __init__(self, surroundings: Surroundings, rows: RowFormat, *, stored: bool) -> None:
+        super().__init__(surroundings, rows, stored=stored)
+        self.loaded = 0
 
     def load(self, address: Any) -> Any:
         if not self.stored:
             return None
+        self.loaded += 1
         row_value = self._store.get(self.format.place(address).prefix)
         return None if row_value is None else self.format.stored(row_value)
+
+    def load_all(self, addresses: list[Any]) -> None:
+        """Put what the rows say about ``addresses``, which are not in the cache, into it."""
+        if not self.stored:
+            return
+        found = self._store.get_all(self.format.row_keys(addresses))
+        there = [address for address, row in zip(addresses, found, strict=True) if row is not None]
+        stored = self.format.stored_each([row for row in found if row is not None])
+        self.left -= len(addresses)
+        if self.left < 0:
+            if there:
+                self._sampled(there[0], stored[0])
+            self.left = self._budget.wait(self)
+        cache = self.cache
+        if len(there) < len(addresses):
+            cache.update(dict.fromkeys(addresses))
+        cache.update(zip(there, stored, strict=True))
 
     def write(self, addresses: Sequence[Any]) -> None:
         cache, rows = self.cache, self.format

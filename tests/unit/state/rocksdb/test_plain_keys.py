@@ -29,6 +29,11 @@ def test_many_are_as_one(keys: list[Any], group: int) -> None:
         assert keys_of(found) == keys
 
 
+@given(st.lists(NUMBERS | TEXTS, min_size=1))
+def test_many_in_their_own_groups_are_as_one(keys: list[Any]) -> None:
+    assert ROWS.row_keys(keys) == [ROWS.place(key).prefix for key in keys]
+
+
 @pytest.mark.parametrize(
     "keys",
     [[1, "a"], [True], [1.0], [(1, 2)], ["\ud800"], ["a" * 128], [1 << 1024], [None], [b"a"]],
