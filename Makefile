@@ -28,7 +28,7 @@ lint: setup ## format, rules, types and the import contracts
 	@$(BIN)/mypy --no-error-summary scripts/setup_env.py
 	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; exit 1; }
 
-test: lint test-unit test-spark ## lint and types, then every test that is not slow
+test: lint test-unit test-spark bench-guard ## lint and types, every test that is not slow, the guard of the hot paths
 
 test-unit: setup ## the tests without Spark, in parallel
 	@$(PYTEST) -n 2 -m "not slow and not soak and not spark"

@@ -1,8 +1,10 @@
 """A program's operators in this process, without Spark, exchange or threads, to be fed by hand."""
 
 import io
+import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +28,7 @@ from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.task import Task
 from riverrun.serde.type_info import TypeInformation
 
+_numbers: Final = count(os.getpid() << 20)
 _CONFIG: Final = {
     "riverrun.master": "in-process",
     "parallelism.default": "1",
@@ -35,17 +38,22 @@ _CONFIG: Final = {
 
 
 def chain_of(
-    build: Callable[[DataStream], DataStream], type_info: TypeInformation | None = None
+    build: Callable[..., DataStream],
+    type_info: TypeInformation | None = None,
+    *,
+    inputs: int = 1,
+    config: Mapping[str, str] | None = None,
 ) -> Chain:
-    """The opened chain of what ``build`` makes of a stream; its last operator discards."""
+    """The opened chain of what ``build`` makes of one stream or two; its last operator discards."""
 
     def program(env: StreamExecutionEnvironment) -> None:
-        source: Any = CollectionSource([], type_info)
-        stream = env.from_source(source, None, "records")
-        stream.disable_chaining()
-        build(stream).sink_to(DiscardingSink())
+        streams = []
+        for number in range(inputs):
+            source: Any = CollectionSource([], type_info)
+            streams.append(env.from_source(source, None, f"records {number}").disable_chaining())
+        build(*streams).sink_to(DiscardingSink())
 
-    deployment = _last_task(program)
+    deployment = _last_task(program, config or {})
     clock = ManualClock(0)
     chain = Chain(deployment, (), TaskMetrics(clock), clock, _resources())
     chain.open()
@@ -58,14 +66,16 @@ def source_task(source: Source[Any], strategy: WatermarkStrategy) -> Task:
     def program(env: StreamExecutionEnvironment) -> None:
         env.from_source(source, strategy, "records").sink_to(DiscardingSink())
 
-    deployment = _last_task(program)
+    deployment = _last_task(program, {})
     task = Task(deployment, TaskSettings.of(deployment.config), ManualClock(0), _resources())
     task.open()
     return task
 
 
-def _last_task(define: Callable[[StreamExecutionEnvironment], None]) -> TaskDeployment:
-    program = Program(Configuration(_CONFIG))
+def _last_task(
+    define: Callable[[StreamExecutionEnvironment], None], config: Mapping[str, str]
+) -> TaskDeployment:
+    program = Program(Configuration({**_CONFIG, **config}))
     try:
         define(StreamExecutionEnvironment(program))
         graph = program.show().job_graph
@@ -85,5 +95,6 @@ def _last_task(define: Callable[[StreamExecutionEnvironment], None]) -> TaskDepl
 
 
 def _resources() -> TaskResources:
-    # The hashmap backend writes nothing there, and no checkpoint is taken.
-    return TaskResources(Path(tempfile.gettempdir(), "riverrun-guard"), io.BytesIO)
+    # Only rocksdb writes there, and takes away what it wrote when its chain is closed.
+    folder = Path(tempfile.gettempdir(), "riverrun-guard", str(next(_numbers)))
+    return TaskResources(folder, io.BytesIO)

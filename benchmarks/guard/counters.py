@@ -1,7 +1,7 @@
-"""What work costs: instructions of this process where the machine counts them, CPU time where not.
+"""What work costs: instructions of this thread where the machine counts them, CPU time where not.
 
 Instructions hardly depend on what else the machine does. Many virtual machines hide the counter, and
-kernels may forbid it; then the CPU time of this process has to do, which is why a path's cost is only
+kernels may forbid it; then the CPU time of this thread has to do, which is why a path's cost is only
 ever looked at beside that of a loop measured in the same moments.
 """
 
@@ -63,12 +63,12 @@ class InstructionCounter:
 
 @dataclass(frozen=True, slots=True)
 class CpuCounter:
-    """Nanoseconds of CPU time of this process."""
+    """Nanoseconds of CPU time of this thread."""
 
     unit: str = "cpu"
 
     def read(self) -> int:
-        return time.process_time_ns()
+        return time.thread_time_ns()
 
 
 def best_counter() -> Counter:

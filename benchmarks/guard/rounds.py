@@ -1,53 +1,73 @@
-"""Measures the paths round by round, the bare loop in between, and keeps the least of each."""
+"""Measures the paths round by round, the bare loop in between.
+
+A look is some short rounds of a path in turn with its bare loop, and its ratio is the least of the one beside
+the least of the other: what disturbs a measurement adds to it, and what slows the machine for longer slows
+both. Of several looks the lowest ratio counts.
+"""
 
 from collections.abc import Mapping
 from typing import Final
 
+from benchmarks.guard.bytecode import instructions
 from benchmarks.guard.counters import Counter, cost
-from benchmarks.guard.paths import Path, bare_loop
-from benchmarks.guard.verdict import Ratios, failed, verdicts
+from benchmarks.guard.paths import bare_of
+from benchmarks.guard.verdict import Bounds, Ratios, failed, verdicts
+from benchmarks.guard.work import Path
 
-RECORDS: Final = 30_000
-ROUNDS: Final = 5
-SECOND_LOOKS: Final = 3
-_FEW: Final = 1_000
+RECORDS: Final = 4_096
+ROUNDS: Final = 7
+SECOND_LOOKS: Final = 4
+_FEW: Final = 2_048
+
+
+def warm_up(paths: Mapping[str, Path]) -> None:
+    """Go down each path once, uncounted: imports and caches of types are nobody's cost."""
+    for name, path in paths.items():
+        bare_of(name)(_FEW)()
+        path(_FEW)()
+
+
+def bytecode_ratios(paths: Mapping[str, Path], records: int) -> Ratios:
+    """The bytecode of each path beside that of its bare loop; the same each time."""
+    return {
+        name: instructions(path(records)) / instructions(bare_of(name)(records))
+        for name, path in paths.items()
+    }
 
 
 class Rounds:
-    """Costs so far; each round can only lower them: what disturbs a measurement adds to it."""
+    """Ratios so far; each look can only lower them."""
 
     def __init__(self, paths: Mapping[str, Path], counter: Counter, records: int) -> None:
         self._paths = paths
         self._counter = counter
         self._records = records
-        self._bare = float("inf")
-        self._least = dict.fromkeys(paths, float("inf"))
+        self._lowest = dict.fromkeys(paths, float("inf"))
 
-    def warm_up(self) -> None:
-        """Go down each path once, uncounted: imports and caches of types are nobody's cost."""
-        for path in (bare_loop, *self._paths.values()):
-            path(_FEW)()
-
-    def run(self, rounds: int, only: list[str] | None = None) -> None:
-        """Measure all paths, or some, so many times more."""
-        for _ in range(rounds):
-            for name in only or self._paths:
-                self._bare = min(self._bare, self._cost(bare_loop))
-                self._least[name] = min(self._least[name], self._cost(self._paths[name]))
+    def look(self, rounds: int, only: list[str] | None = None) -> None:
+        """Measure all paths, or some, so many times."""
+        for name in only or self._paths:
+            least = bare = float("inf")
+            for _ in range(rounds):
+                bare = min(bare, self._cost(bare_of(name)))
+                least = min(least, self._cost(self._paths[name]))
+            self._lowest[name] = min(self._lowest[name], least / bare)
 
     def ratios(self) -> Ratios:
-        """The least cost of each path beside the least of the bare loop."""
-        return {name: least / self._bare for name, least in self._least.items()}
+        """The lowest of each path."""
+        return dict(self._lowest)
 
-    def confirm(self, stored: Ratios, looks: int, rounds: int) -> None:
-        """Look again at what seems lost: a busy machine must not pass for slow code."""
-        for _ in range(looks):
+    def confirm(self, stored: Ratios, bounds: Bounds, looks: int, rounds: int) -> None:
+        """Look again at what seems lost, longer each time: a busy machine must not pass for slow code."""
+        for look in range(1, looks + 1):
             suspects = [
-                name for name in failed(verdicts(stored, self.ratios())) if name in self._paths
+                name
+                for name in failed(verdicts(stored, self.ratios(), bounds))
+                if name in self._paths
             ]
             if not suspects:
                 return
-            self.run(rounds, suspects)
+            self.look(rounds * (look + 1), suspects)
 
     def _cost(self, path: Path) -> float:
         return cost(self._counter, path(self._records))

@@ -1,19 +1,30 @@
 """Costs now beside those stored: which path lost how much.
 
 A ratio is the cost of a record on a path divided by that of a record of the bare loop. The stored ones
-are kept by unit (instructions, cpu) and by minor version of Python, since interpreters differ.
+are kept by unit (bytecode, instructions, cpu) and by minor version of Python, since interpreters differ,
+with the processor that they were measured on.
 """
 
 import json
+import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from benchmarks.guard import bytecode
 
 ALLOWED: Final = 0.20
 """The loss that is let pass: a path may cost this much more than it did."""
+ALLOWED_ELSEWHERE: Final = 0.60
+"""The same for CPU time on another processor, where the bare loop and a path do not gain alike."""
+NOTHING: Final = 0.05
+"""Bytecode beside the bare loop's that is let pass in any case: two or three instructions a record.
+
+A path that leaves its records to C executes next to none, and a fifth more of that is still next to none.
+"""
 STORED: Final = Path(__file__).with_name("baseline.json")
 
 Ratios: TypeAlias = Mapping[str, float]
@@ -33,12 +44,23 @@ FAILED: Final = frozenset({Outcome.LOST, Outcome.GONE})
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is let pass."""
+
+    allowed: float = ALLOWED
+    """As a share of the stored ratio."""
+    nothing: float = 0.0
+    """As a ratio: so little more is never a loss."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """One path; a ratio is ``None`` where there is none."""
 
     path: str
     stored: float | None
     found: float | None
+    bounds: Bounds = Bounds()
 
     @property
     def change(self) -> float | None:
@@ -60,17 +82,19 @@ class Verdict:
         """
         if self.stored is None:
             return Outcome.NEW
-        if self.change is None:
+        if self.found is None or self.change is None:
             return Outcome.GONE
-        if self.change > ALLOWED:
+        if abs(self.found - self.stored) <= self.bounds.nothing:
+            return Outcome.KEPT
+        if self.change > self.bounds.allowed:
             return Outcome.LOST
-        return Outcome.GAINED if self.change < -ALLOWED else Outcome.KEPT
+        return Outcome.GAINED if self.change < -self.bounds.allowed else Outcome.KEPT
 
 
-def verdicts(stored: Ratios, found: Ratios) -> list[Verdict]:
+def verdicts(stored: Ratios, found: Ratios, bounds: Bounds = Bounds()) -> list[Verdict]:  # noqa: B008
     """Every path, in the order in which they were measured; then those that no longer are."""
     names = dict.fromkeys((*found, *stored))
-    return [Verdict(name, stored.get(name), found.get(name)) for name in names]
+    return [Verdict(name, stored.get(name), found.get(name), bounds) for name in names]
 
 
 def failed(compared: list[Verdict]) -> list[str]:
@@ -83,21 +107,46 @@ def this_python() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def load(path: Path, unit: str, python: str) -> Ratios | None:
-    """The stored ratios; ``None`` where none were stored for this unit and Python."""
-    ratios: Ratios | None = _document(path).get(unit, {}).get(python)
-    return ratios
+def this_processor() -> str:
+    """The name of the processor's model; empty where the machine does not say it."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
 
 
-def store(path: Path, unit: str, python: str, found: Ratios) -> None:
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The ratios of one unit on one Python."""
+
+    ratios: Ratios
+    processor: str
+
+    def bounds(self, unit: str, processor: str) -> Bounds:
+        """What is let pass on ``processor``."""
+        if unit == bytecode.UNIT:
+            return Bounds(nothing=NOTHING)
+        return Bounds(ALLOWED if processor == self.processor else ALLOWED_ELSEWHERE)
+
+
+def load(path: Path, unit: str, python: str) -> Stored | None:
+    """What is stored; ``None`` where nothing was for this unit and Python."""
+    found = _document(path).get(unit, {}).get(python)
+    return None if found is None else Stored(**found)
+
+
+def store(path: Path, unit: str, python: str, found: Stored) -> None:
     """Put these ratios in the place of those of the same unit and Python."""
     document = _document(path)
-    document.setdefault(unit, {})[python] = {name: round(found[name], 3) for name in found}
+    ratios = {name: round(found.ratios[name], 3) for name in found.ratios}
+    document.setdefault(unit, {})[python] = {"processor": found.processor, "ratios": ratios}
     path.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
 
 
-def _document(path: Path) -> dict[str, dict[str, Ratios]]:
+def _document(path: Path) -> dict[str, dict[str, Any]]:
     if not path.exists():
         return {}
-    document: dict[str, dict[str, Ratios]] = json.loads(path.read_text())
+    document: dict[str, dict[str, Any]] = json.loads(path.read_text())
     return document
