@@ -1,13 +1,14 @@
 """The charts of a run: what each shows of the figures, and how each system looks in all of them."""
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from benchmarks.blobs import SIZE
 from benchmarks.charts import CurveChart, Dot, DotChart, Look, Words, nines
-from benchmarks.report import GROUPS, LIMIT, OURS, Measurements, Row, rows, times
+from benchmarks.report import GROUPS, LIMIT, OURS, Measurements, Row, cpu_of, rows, times
 from benchmarks.results import Results
-from benchmarks.workloads import SUBTASKS
+from benchmarks.workloads import LARGE_RECORDS, SUBTASKS
 
 REFERENCE: Final = "pyflink"
 _WANTED_OF_REFERENCE: Final = 10.0
@@ -28,6 +29,12 @@ LOOKS: Final[Mapping[str, Look]] = {
 """Diamonds are riverrun, circles run Python functions, squares run no Python; the bar is the limit."""
 _MORE: Final = ("#4263eb", "#74b816", "#e8a33d", "#0b7285", "#b197fc", "#868e96")
 """For names that have no look of their own."""
+_KIB_A_BLOB: Final = SIZE / 1024
+_LARGE_IN_KIB: Final = f"{LARGE_RECORDS} (per KiB)"
+_LINES: Final = {
+    name: (*workloads, _LARGE_IN_KIB) if LARGE_RECORDS in workloads else workloads
+    for name, workloads in GROUPS.items()
+}
 _SCALED: Final = (OURS, LIMIT, REFERENCE, "pyflink-thread")
 _QUANTILES: Final = (0.0, 0.5, 0.9, 0.99, 0.999)
 
@@ -56,7 +63,7 @@ def rates_chart(found: Sequence[Row], caption: Sequence[str]) -> str | None:
         "more is better; medians of the rounds, lines from the slowest to the fastest; log scale",
         caption,
     )
-    return _dots(words, dots, short)
+    return _dots(words, _in_kib(dots, _KIB_A_BLOB), short)
 
 
 def ratios_chart(found: Sequence[Row], caption: Sequence[str]) -> str | None:
@@ -84,7 +91,7 @@ def cpu_chart(measurements: Measurements, caption: Sequence[str]) -> str | None:
         caption,
     )
     dots = _spans(measurements, [each.cpu_per_million for each in measurements])
-    return _dots(words, dots, lambda value: f"{value:g}", lambda value: f"{value:.3g}")
+    return _dots(words, _in_kib(dots, 1 / _KIB_A_BLOB), short, cpu_of)
 
 
 def memory_chart(measurements: Measurements, caption: Sequence[str]) -> str | None:
@@ -110,6 +117,16 @@ def _spans(measurements: Measurements, values: Sequence[float | None]) -> list[t
     ]
 
 
+def _in_kib(dots: Iterable[tuple[str, Dot]], factor: float) -> list[tuple[str, Dot]]:
+    """The same dots, with kibibytes for records where a record is a megabyte: else all scales are its."""
+    return [
+        (_LARGE_IN_KIB, Dot(dot.system, dot.value * factor, dot.low * factor, dot.high * factor))
+        if workload == LARGE_RECORDS
+        else (workload, dot)
+        for workload, dot in dots
+    ]
+
+
 def _dots(
     words: Words,
     dots: Sequence[tuple[str, Dot]],
@@ -125,7 +142,7 @@ def _dots(
             for workload in workloads
             if (several := [dot for where, dot in dots if where == workload])
         }
-        for name, workloads in GROUPS.items()
+        for name, workloads in _LINES.items()
     }
     notes = {workload: (note or label)(dot.value) for workload, dot in dots if dot.system == OURS}
     looks = _looks([dot.system for _, dot in dots])

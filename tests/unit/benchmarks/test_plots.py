@@ -105,6 +105,14 @@ def test_ratios_are_to_pyflink_and_what_is_wanted_is_a_line() -> None:
     assert "wanted of riverrun" in shown
 
 
+def test_records_of_a_megabyte_are_drawn_as_kibibytes() -> None:
+    found = plots(results([("large", "riverrun", [10.0])]))
+
+    assert {"large (per KiB)", "10.2k"} <= set(texts(found["records-per-second.svg"]))
+    assert {"large (per KiB)", "0.00195"} <= set(texts(found["cpu-per-million.svg"]))
+    assert "large" in texts(found["peak-memory.svg"])
+
+
 def test_every_system_has_a_look_of_its_own() -> None:
     assert set(SYSTEMS) <= set(LOOKS)
     assert len(set(LOOKS.values())) == len(LOOKS)
