@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +19,59 @@ _MOST_RECORDS: Final = 2_048
 """Records of one run: encoded while they are still in the CPU's caches. A frame holds many runs."""
 _MOST_BYTES: Final = 192 << 10
 """Bytes of one run of columns, about."""
+_BUSY_STRETCH: Final = 5
+"""How many buffer timeouts a busy task may wait for its frames to fill."""
+_SOON: Final = 5
+"""Which part of its buffer timeout a task waits that has nothing else to do."""
+_SOON_MS_A_CHANNEL: Final = 1.5
+"""How long it waits at least for each channel: a frame of few records costs half a millisecond of CPU."""
+
+
+class FlushTiming:
+    """When what waits in the buffers of an edge leaves; times are monotonic milliseconds.
+
+    The buffer timeout is what a record waits at most in a task that has time to spare. Such a task sends
+    sooner, as often as it costs little; a busy one waits longer, since its frames fill by themselves.
+
+    >>> timing = FlushTiming(10.0, channels=2)
+    >>> timing.deadline(100.0, busy=False), timing.deadline(100.0, busy=True)
+    (100.0, 150.0)
+    >>> timing.flushed(); timing.deadline(100.5, busy=False)
+    103.0
+    """
+
+    __slots__ = ("_flushed", "_now", "_since", "_soon", "_timeout")
+
+    def __init__(self, timeout_ms: float, channels: int) -> None:
+        self._timeout = timeout_ms
+        self._soon = min(timeout_ms, max(timeout_ms / _SOON, channels * _SOON_MS_A_CHANNEL))
+        self._since: float | None = None
+        self._now = self._flushed = -math.inf
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the clock runs."""
+        return self._since is not None
+
+    def deadline(self, now: float, *, busy: bool) -> float | None:
+        """When something that waits has to leave; ``None``: when its frame is full.
+
+        Starts the clock for what was buffered since the last flush.
+        """
+        self._now = now
+        since = self._since
+        if since is None:
+            self._since = since = now
+        if self._timeout < 0:
+            return None
+        if busy:
+            return since + self._timeout * _BUSY_STRETCH
+        return max(since, self._flushed + self._soon)
+
+    def flushed(self) -> None:
+        """Everything left, at the time of the last look at the deadline or a little later."""
+        self._since = None
+        self._flushed = self._now
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The end of a chain: one ``EdgeOutput`` per outgoing edge, and the outbox they all write to.
 
 When a frame leaves: the buffer is full; the buffer timeout passed; or a control element was emitted.
-Under load the timeout stretches (a busy task fills its frames anyway), so frames grow by themselves.
+Under load the timeout stretches (a busy task fills its frames anyway), so frames grow by themselves; a
+task with time to spare does not wait for all of it.
 Each flush that may be the last for a while is followed by a filler row to the same target, because
 Spark holds the last row of a channel back until another one comes.
 """
@@ -9,22 +10,19 @@ Spark holds the last row of a channel back until another one comes.
 from __future__ import annotations
 
 import random
-from typing import Any, Final
+from typing import Any
 
 from riverrun.graph.deployment import OutEdge
 from riverrun.graph.partitioning import Broadcast, Forward, Global
 from riverrun.protocol.elements import Element
 from riverrun.protocol.frames import FILLER, encode_control
-from riverrun.runtime.buffers import Channel, ChannelBuffer, Producer
+from riverrun.runtime.buffers import Channel, ChannelBuffer, FlushTiming, Producer
 from riverrun.runtime.column_partitioners import column_spread
 from riverrun.runtime.failures import OperatorFailed, operator_failed
 from riverrun.runtime.partitioners import spread
 from riverrun.serde.columns import ColumnRun, plain_rows, plain_times, time_array
 from riverrun.serde.runs import ArrowRunCodec, codec_for
 from riverrun.serde.stable_hash import KeyHashError
-
-_BUSY_STRETCH: Final = 5
-"""How many buffer timeouts a busy task may wait for its frames to fill."""
 
 
 class Outbox:
@@ -75,11 +73,10 @@ class EdgeOutput:
         self._holds_columns = False
         self._name = f"key selector or partitioner of {edge.target_name or 'an edge'}"
         self._runs_user_code = not isinstance(edge.partitioning, Forward | Broadcast | Global)
-        self._timeout = edge.buffer_timeout_ms
+        self._timing = FlushTiming(edge.buffer_timeout_ms, len(channels))
         self._outbox = outbox
         self._rng = rng
         self._timed = False
-        self._waiting_since: float | None = None
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Buffer a run, and send what is full."""
@@ -111,7 +108,7 @@ class EdgeOutput:
         for buffer in self._buffers:
             buffer.control(encoded)
             self._send(buffer, filler=True)
-        self._waiting_since = None
+        self._timing.flushed()
 
     def mark(self, element: Element) -> None:
         """Put ``element`` into one channel drawn at random; it waits with the records (latency markers)."""
@@ -122,13 +119,9 @@ class EdgeOutput:
 
         Starts the clock for what was buffered since the last call.
         """
-        if self._waiting_since is None:
-            if all(b.empty and not b.owes_filler for b in self._buffers):
-                return None
-            self._waiting_since = now
-        if self._timeout < 0:
+        if not self._timing.waiting and all(b.empty and not b.owes_filler for b in self._buffers):
             return None
-        return self._waiting_since + self._timeout * (_BUSY_STRETCH if busy else 1)
+        return self._timing.deadline(now, busy=busy)
 
     def flush(self) -> None:
         """Send everything that waits, each followed by a filler."""
@@ -137,7 +130,7 @@ class EdgeOutput:
                 self._send(buffer, filler=True)
             elif buffer.owes_filler:
                 self._fill(buffer)
-        self._waiting_since = None
+        self._timing.flushed()
 
     @property
     def buffered(self) -> int:
