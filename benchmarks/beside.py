@@ -24,6 +24,7 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
 """With their flags, in the order in which they are run."""
 LATENCY: Final = FOLDER / "latency.json"
 _COLUMNS: Final = "110"
+_DEADLINE_SECONDS: Final = 1800
 _LAST_LINES: Final = 60
 
 
@@ -44,21 +45,26 @@ def run_beside(results: Results, console: Console, path: Path) -> None:
         results.save(path)
 
 
-def run_one(words: list[str]) -> Beside:
+def run_one(words: list[str], deadline_seconds: float = _DEADLINE_SECONDS) -> Beside:
     """What a Python command prints, without the paths of this machine."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": _COLUMNS}
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env=environment,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    shown = command(["", *words])
+    try:
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=ROOT,
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=deadline_seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return Beside(shown, f"ran past {deadline_seconds:g} s", succeeded=False)
     succeeded = done.returncode == 0
     printed = done.stdout if succeeded else done.stdout + done.stderr
     lines = printed.replace(f"{ROOT}{os.sep}", "").splitlines()
-    return Beside(command(["", *words]), "\n".join(lines[-_LAST_LINES:]), succeeded)
+    return Beside(shown, "\n".join(lines[-_LAST_LINES:]), succeeded)
 
 
 def saved_latency(file: Path = LATENCY) -> Mapping[str, Any]:

@@ -81,7 +81,7 @@ def _how(results: Results) -> str:
         "- *riverrun is*: riverrun's records/s in units of that line's; **bold** where it misses what is wanted, "
         "or is behind where nothing was.\n"
         "- *CPU s per million*: CPU time of all processes per million records, without the start; *peak MB*: "
-        "the most memory that all of them held together, looked at three times a second. A JVM takes what heap "
+        "the most memory that all of them held together, looked at up to three times a second. A JVM takes what heap "
         "it is given.\n"
         "- `flink-sql` and `spark-sql` run no Python: what they do is declared, on the JVM."
     )

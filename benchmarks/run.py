@@ -9,7 +9,6 @@ interrupted, ``--report FILE`` shows again what it found. ``--publish`` runs the
 
 import argparse
 import signal
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -37,12 +36,16 @@ def main() -> int:
     """Measure, print the table, save the figures; 1 if a cell could not be measured."""
     arguments = _arguments()
     # So that whoever stops this process stops the measured one too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(width=max(120, Console().width))
     if arguments.list:
         console.print(_list(_plan(arguments)))
         return 0
-    results = load(arguments.report) if arguments.report else _measure(arguments, console)
+    try:
+        results = load(arguments.report) if arguments.report else _measure(arguments, console)
+    except KeyboardInterrupt:
+        console.print("interrupted; --resume with the file of the figures goes on", style="red")
+        return 1
     if results.measured:
         console.print(table(rows(results.measurements)))
     for cell, why in results.failed.items():

@@ -84,7 +84,9 @@ def take_turns(
         took = f"{time.monotonic() - started:>5.0f} s"
         if isinstance(outcome, Measurement):
             results.add(cell, outcome)
-            console.print(f"{what}{outcome.rate:>13,.0f} records/s {took}", highlight=False)
+            rest = minutes(seconds_left(pending[number + 1 :], results, expected))
+            line = f"{what}{outcome.rate:>13,.0f} records/s {took}, about {rest} left"
+            console.print(line, highlight=False)
         else:
             results.fail(cell, str(outcome))
             console.print(f"{what}  failed: {outcome}", style="red", markup=False)

@@ -159,11 +159,13 @@ def test_publishing_writes_page_figures_and_charts(tmp_path: Path) -> None:
         assert (again / path.name).read_text() == path.read_text()
 
 
-def test_a_benchmark_beside_the_table_is_heard_and_its_failure_noted(tmp_path: Path) -> None:
+def test_a_benchmark_beside_the_table_is_heard_and_its_failure_noted() -> None:
     said = beside.run_one(["-c", f"print('at', {str(ROOT / 'x')!r})"])
     failed = beside.run_one(["-c", "import sys; print(1); sys.exit('why')"])
+    late = beside.run_one(["-c", "import time; time.sleep(300)"], 0.5)
 
     assert (said.output, said.succeeded) == ("at x", True)
+    assert (late.output, late.succeeded) == ("ran past 0.5 s", False)
     assert (failed.output, failed.succeeded) == ("1\nwhy", False)
 
 
