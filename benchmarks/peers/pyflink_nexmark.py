@@ -213,7 +213,7 @@ def _q2(job: Job) -> DataStream:
 
 def _q3(job: Job) -> DataStream:
     text = Types.STRING()
-    auctions = OutputTag("auctions", job.type_of(LONG, LONG))
+    auctions = OutputTag("auctions")
     sellers = _events(job).process(Part(local_parts, auctions), job.type_of(LONG, text, text, text))
     both = sellers.connect(sellers.get_side_output(auctions))
     keyed = both.key_by(first_of, first_of, key_type=LONG)
@@ -221,7 +221,7 @@ def _q3(job: Job) -> DataStream:
 
 
 def _winning_bids(job: Job) -> DataStream:
-    offers = OutputTag("offers", job.type_of(LONG, LONG, LONG, LONG, LONG))
+    offers = OutputTag("offers")
     bids = _events(job).process(Part(sale_parts, offers), job.type_of(LONG, LONG, LONG))
     both = _timed(bids.get_side_output(offers)).connect(_timed(bids))
     keyed = both.key_by(first_of, first_of, key_type=LONG)
