@@ -1,145 +1,131 @@
-"""Latency through source, key_by, reduce and sink at 1,000 records/s: ``python -m benchmarks.latency``.
+"""Latency from the source through ``key_by`` and a running sum to the sink: ``python -m benchmarks.latency``.
 
-A record carries the wall-clock time at which the source made it, the reduce hands the newest one on
-with each update, and the sink, in its worker, takes the difference. All processes share one clock,
-that of this machine. The first seconds are warm-up and do not count.
+Records come evenly, 10,000 a second if the system can take as many, and carry the moment at which they were due;
+the sink takes the difference. Each run is a process of its own, and systems take turns. The first
+seconds are warm-up and do not count. ``benchmarks.latencies`` holds the pipeline and the systems.
 """
 
 import argparse
 import json
-import tempfile
-import time
-import uuid
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.latencies.contest import (
+    ENTRIES,
+    RIVERRUN,
+    Entry,
+    RunFailed,
+    by_buffer_timeout,
+    curve_of,
+)
+from benchmarks.latencies.timed import quantile
 from benchmarks.provenance import provenance
-from benchmarks.setup_peers import CACHE
-from benchmarks.workloads import transaction
-from riverrun import RuntimeContext, SinkFunction, StreamExecutionEnvironment, WatermarkStrategy
-from riverrun.connectors.datagen import DataGeneratorSource
+from benchmarks.setup_peers import CACHE, PeerUnavailable
 
-_RATE: Final = 1_000
-_WARM_UP_SECONDS: Final = 5
-_WANTED_P50_MS: Final = 10.0
-_WANTED_P99_MS: Final = 40.0
-_CURVE: Final = (0.0, *(tenths / 10 for tenths in range(1, 9)), 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
-"""The quantiles that are saved."""
+__all__ = ["main", "quantile"]
 
-Timed: TypeAlias = tuple[int, int, int]
-"""Customer, amount, nanoseconds since the epoch at which the record was made."""
+_WANTED_P50_MS: Final = 5.0
+_WANTED_P99_MS: Final = 20.0
+_SHOWN: Final = (0.5, 0.9, 0.99, 0.999)
+_QUICK_SECONDS: Final = 8
 
 
-def timed_transaction(index: int) -> Timed:
-    """The transaction with the time of its making."""
-    customer, amount = transaction(index)
-    return customer, amount, time.time_ns()
+def measure(
+    entries: Sequence[Entry], seconds: int, repetitions: int, console: Console
+) -> dict[str, list[list[float]]]:
+    """The runs of each entry, by its name; one that fails is told of and has the runs before it."""
+    runs: dict[str, list[list[float]]] = {entry.name: [] for entry in entries}
+    for repetition in range(repetitions):
+        for entry in entries:
+            console.print(f"{entry.name}: run {repetition + 1} of {repetitions}")
+            try:
+                runs[entry.name].append(entry.run(seconds))
+            except (RunFailed, PeerUnavailable) as error:
+                console.print(str(error), markup=False, style="red")
+    return {name: found for name, found in runs.items() if found}
 
 
-def customer_of(record: Timed) -> int:
-    """The key."""
-    return record[0]
-
-
-def add_timed(total: Timed, record: Timed) -> Timed:
-    """The running sum, with the time of the record that caused this update."""
-    return total[0], total[1] + record[1], record[2]
-
-
-class LatencySink(SinkFunction):
-    """Keeps (made at, latency) of each record and writes them to a file of its own at the end."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._samples: list[tuple[int, int]] = []
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        """Start with no samples."""
-        del runtime_context
-        self._samples = []
-
-    def invoke(self, value: Timed, context: Any) -> None:
-        """Take the time."""
-        del context
-        self._samples.append((value[2], time.time_ns() - value[2]))
-
-    def close(self) -> None:
-        """Leave the samples where the driver finds them."""
-        Path(self._folder, f"{uuid.uuid4()}.json").write_text(json.dumps(self._samples))
-
-
-def samples_ms(parallelism: int, buffer_timeout_ms: int, seconds: int) -> list[float]:
-    """The sorted latencies of one run in milliseconds, without the warm-up."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = StreamExecutionEnvironment.get_execution_environment()
-        environment.set_parallelism(parallelism)
-        environment.set_buffer_timeout(buffer_timeout_ms)
-        source = DataGeneratorSource(
-            timed_transaction, _RATE * (seconds + _WARM_UP_SECONDS), rate_per_second=_RATE
+def table_of(title: str, entries: Sequence[Entry], runs: dict[str, list[list[float]]]) -> Table:
+    """Quantiles of each entry that was measured; the largest latency is that of all runs."""
+    table = Table(title=title)
+    for heading in ("system", "records/s", "settings", "p50", "p90", "p99", "p99.9", "max"):
+        table.add_column(heading, justify="left" if heading in ("system", "settings") else "right")
+    for entry in entries:
+        if entry.name not in runs:
+            continue
+        curve = dict(curve_of(runs[entry.name]))
+        settings = ", ".join(f"{name} {value}" for name, value in entry.settings.items())
+        largest = max(run[-1] for run in runs[entry.name])
+        shown = [*(curve[share] for share in _SHOWN), largest]
+        table.add_row(
+            entry.name, f"{entry.rate:,}", settings or "default", *(f"{ms:.1f}" for ms in shown)
         )
-        records = environment.from_source(source, WatermarkStrategy.no_watermarks(), "timed")
-        records.key_by(customer_of).reduce(add_timed).add_sink(LatencySink(folder))
-        environment.execute(f"latency at parallelism {parallelism}")
-        samples = [
-            sample
-            for path in Path(folder).glob("*.json")
-            for sample in json.loads(path.read_text())
-        ]
-    counted_from = min(made for made, _ in samples) + _WARM_UP_SECONDS * 1_000_000_000
-    return sorted(took / 1e6 for made, took in samples if made >= counted_from)
+    return table
 
 
-def quantile(ordered: list[float], share: float) -> float:
-    """The value that ``share`` of the sorted values do not exceed.
+def document_of(
+    systems: Sequence[Entry], timeouts: Sequence[Entry], runs: dict[str, list[list[float]]]
+) -> dict[str, Any]:
+    """What is saved, and what the latency chart is drawn from."""
 
-    >>> quantile([1.0, 2.0, 3.0, 4.0], 0.5)
-    2.0
+    def part(entries: Sequence[Entry]) -> dict[str, Any]:
+        return {
+            entry.name: {
+                "quantiles": [list(point) for point in curve_of(runs[entry.name])],
+                "settings": entry.described(),
+                "runs": len(runs[entry.name]),
+            }
+            for entry in entries
+            if entry.name in runs
+        }
+
+    return {**provenance(), "systems": part(systems), "buffer_timeouts": part(timeouts)}
+
+
+def verdict(curve: list[tuple[float, float]]) -> str:
+    """Whether riverrun's goals are met.
+
+    >>> verdict([(0.5, 4.0), (0.99, 25.0)])
+    'p50 4.0 ms (wanted 5: met), p99 25.0 ms (wanted 20: missed)'
     """
-    return ordered[max(0, round(share * len(ordered)) - 1)]
+    found = dict(curve)
+    parts = []
+    for name, share, wanted in (("p50", 0.5, _WANTED_P50_MS), ("p99", 0.99, _WANTED_P99_MS)):
+        met = "met" if found[share] <= wanted else "missed"
+        parts.append(f"{name} {found[share]:.1f} ms (wanted {wanted:.0f}: {met})")
+    return ", ".join(parts)
 
 
 def main() -> None:
-    """Measure each combination and print the table."""
+    """Measure, print the tables and save the quantiles."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
-    parser.add_argument("--seconds", type=int, default=20, help="counted seconds of each run")
-    parser.add_argument("--parallelism", type=int, action="append")
-    parser.add_argument("--buffer-timeout", type=int, action="append", help="milliseconds")
+    names = [entry.name for entry in ENTRIES]
+    parser.add_argument("--only", action="append", choices=names, help="systems to measure")
+    parser.add_argument("--quick", action="store_true", help="riverrun only, one short run")
+    parser.add_argument("--seconds", type=int, default=20, help="counted seconds of a run")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--no-timeouts", action="store_true", help="no table by buffer timeout")
     arguments = parser.parse_args()
-    console = Console()
-    table = Table(title=f"latency in ms at {_RATE:,} records/s, source -> key_by -> reduce -> sink")
-    headings = ("parallelism", "buffer timeout", "records", "p50", "p90", "p99", "max", "wanted")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    curves: dict[str, dict[str, float]] = {}
-    for parallelism in arguments.parallelism or (1, 2):
-        for timeout in arguments.buffer_timeout or (10, 5):
-            with console.status(f"parallelism {parallelism}, buffer timeout {timeout} ms"):
-                ordered = samples_ms(parallelism, timeout, arguments.seconds)
-            name = f"{_RATE:,} records/s, parallelism {parallelism}, buffer timeout {timeout} ms"
-            curves[name] = {str(share): quantile(ordered, share) for share in _CURVE}
-            p50, p99 = quantile(ordered, 0.5), quantile(ordered, 0.99)
-            met = p50 <= _WANTED_P50_MS and p99 <= _WANTED_P99_MS
-            table.add_row(
-                str(parallelism),
-                f"{timeout} ms",
-                f"{len(ordered):,}",
-                *(f"{quantile(ordered, share):.1f}" for share in (0.5, 0.9, 0.99, 1.0)),
-                "[green]met[/]" if met else "[red]missed[/]",
-            )
-    console.print(table)
-    console.print(f"figures: {_save(curves)}")
-
-
-def _save(curves: dict[str, dict[str, float]]) -> Path:
-    """Write the quantiles to a dated JSON file, from which ``benchmarks.plots`` draws."""
-    document = {**provenance(), "latency_ms": curves}
-    path = CACHE / "results" / f"latency-{document['date'][:19].replace(':', '')}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=2))
-    return path
+    console = Console(width=max(110, Console().width))
+    seconds, repetitions = arguments.seconds, arguments.repetitions
+    systems = [e for e in ENTRIES if not arguments.only or e.name in arguments.only]
+    timeouts = [] if arguments.no_timeouts or RIVERRUN not in systems else by_buffer_timeout()
+    if arguments.quick:
+        systems, timeouts, seconds, repetitions = [RIVERRUN], [], _QUICK_SECONDS, 1
+    runs = measure([*systems, *timeouts], seconds, repetitions, console)
+    console.print(table_of("latency in ms: source, key_by, sum, sink", systems, runs))
+    if timeouts:
+        console.print(table_of("riverrun by buffer timeout", timeouts, runs))
+    if RIVERRUN.name in runs:
+        console.print(f"riverrun: {verdict(curve_of(runs[RIVERRUN.name]))}")
+    if not arguments.quick:
+        path = CACHE / "results" / "latency.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document_of(systems, timeouts, runs), indent=2))
+        console.print(f"figures: {path}")
 
 
 if __name__ == "__main__":
