@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from riverrun.runtime.roomy import roomy
+
 _SYSCALLS: Final = {"x86_64": 298, "aarch64": 241}
 """Number of ``perf_event_open`` by machine."""
 _ATTRIBUTE_BYTES: Final = 112
@@ -76,6 +78,11 @@ def best_counter() -> Counter:
     return InstructionCounter.opened() or CpuCounter()
 
 
+@roomy
+def _as_in_a_turn(work: Callable[[], int]) -> int:
+    return work()
+
+
 def cost(counter: Counter, work: Callable[[], int]) -> float:
     """What ``work`` counts per record; it returns how many records it handled.
 
@@ -85,7 +92,7 @@ def cost(counter: Counter, work: Callable[[], int]) -> float:
     gc.disable()
     try:
         before = counter.read()
-        records = work()
+        records = _as_in_a_turn(work)
         after = counter.read()
     finally:
         gc.enable()

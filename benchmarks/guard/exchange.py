@@ -19,7 +19,10 @@ _FRAME_BYTES: Final = 256 << 10
 
 
 class Exchange:
-    """Sends runs to ``consumers`` subtasks, by key if it is given a selector of one."""
+    """Sends runs to ``consumers`` subtasks, by key if it is given a selector of one.
+
+    With ``columns`` those who receive take runs of columns as they are.
+    """
 
     def __init__(
         self,
@@ -27,6 +30,7 @@ class Exchange:
         *,
         key: Callable[[Any], Any] | None = None,
         consumers: int = 1,
+        columns: bool = False,
     ) -> None:
         partitioning: Partitioning = Forward() if key is None else Hash(key)
         subtasks = tuple(range(consumers))
@@ -42,6 +46,7 @@ class Exchange:
             type_info=type_info,
         )
         self._type_info = type_info
+        self._columns = columns
         self._outbox = Outbox()
         self._output = EdgeOutput(
             edge,
@@ -68,4 +73,4 @@ class Exchange:
         )
 
     def _decode(self, tag: int, data: bytes | memoryview) -> list[Any]:
-        return decode_run(tag, data, self._type_info)
+        return decode_run(tag, data, self._type_info, columns=self._columns)

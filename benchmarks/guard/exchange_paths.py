@@ -97,7 +97,7 @@ def arrow_batches(records: int) -> Work:
     for indexes in shares(records):
         columns = payment_columns(np.arange(indexes.start, indexes.stop))
         runs.append(ColumnRun(layout, batch_from(layout, columns)))
-    exchange = Exchange(type_info)
+    exchange = Exchange(type_info, columns=True)
 
     def work() -> int:
         if exchange.receive(exchange.send(runs)) != records:

@@ -12,6 +12,8 @@ from typing import Final
 _TARGET_MS: Final = 5.0
 LARGEST: Final = 2048
 """Records of the longest run."""
+MANY: Final = 64
+"""Records of a run that is worth preparing for."""
 
 
 class Pacer:
@@ -27,16 +29,19 @@ class Pacer:
     10
     """
 
-    __slots__ = ("_largest", "limit")
+    __slots__ = ("_largest", "latest", "limit")
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
         self.limit = 1
+        self.latest = 0
+        """Records of the latest run."""
 
     def observe(self, count: int, took_ms: float) -> None:
         """Learn from a run of ``count`` records that took ``took_ms``."""
         if count == 0:
             return
+        self.latest = count
         if took_ms > _TARGET_MS:
             self.limit = max(1, int(count * _TARGET_MS / took_ms))
         elif count >= self.limit:

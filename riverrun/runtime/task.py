@@ -50,8 +50,9 @@ from riverrun.runtime.failures import operator_failed
 from riverrun.runtime.inputs import InputChannel, Inputs
 from riverrun.runtime.operator_states import OperatorStates, TaskResources
 from riverrun.runtime.output import EdgeOutput, Outbox
-from riverrun.runtime.pacing import Pacer
+from riverrun.runtime.pacing import MANY, Pacer
 from riverrun.runtime.restored_channels import restored_runs
+from riverrun.runtime.roomy import roomy
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.source import SourceDriver
@@ -318,6 +319,14 @@ class Task:
             self._standing_since = now if standing else None
 
     def _read(self) -> bool:
+        # Room for frames costs some microseconds, which a run of few records does without.
+        return self._read_with_room() if self._pacer.latest >= MANY else self._read_next()
+
+    @roomy
+    def _read_with_room(self) -> bool:
+        return self._read_next()
+
+    def _read_next(self) -> bool:
         return self._read_source() if self._source is not None else self._read_inputs()
 
     def _read_source(self) -> bool:
