@@ -7,6 +7,7 @@ name (``KeyedStateBackend.timers``) and makes them part of its snapshots, by key
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from operator import index
 from typing import Any, Final, TypeAlias
 
@@ -61,6 +62,11 @@ class TimerQueue(ABC):
         Raises:
             ProgramError: ``time`` is no number of 64 bits.
         """
+
+    def add_all(self, time: int, keys: Iterable[Any], namespace: Any) -> None:
+        """Set a timer of the same time and namespace for each key."""
+        for key in keys:
+            self.add(time, key, namespace)
 
     @abstractmethod
     def remove(self, time: int, key: Any, namespace: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress, repeat
 from typing import Any, Final
 
 from riverrun.api.join_functions import ProcessJoinFunction
@@ -13,13 +14,15 @@ from riverrun.metrics.metric import Counter
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
-from riverrun.runtime.operators.gathered import Gathered
-from riverrun.runtime.operators.join_buffer import JoinBuffer
+from riverrun.runtime.operators.gathered import Gathered, is_tagged
+from riverrun.runtime.operators.join_buffer import JoinBuffer, found_in, insert
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.state.backend import NO_KEY
 
 _LEFT: Final = 0
 _RIGHT: Final = 1
+_BY_BUCKET: Final = "by bucket"
+"""Says in snapshots that there is one timer for each bucket; earlier ones have one for each record."""
 
 
 class NoEventTime(UserCodeError):  # noqa: N818
@@ -70,12 +73,18 @@ class _Side:
         """How far event time must get past a record before no partner can come any more."""
         self.late_tag = late_tag
 
+    def gone_at(self, bucket: int) -> int:
+        """When no partner can come any more for the records of a bucket."""
+        width = self.buffer.width
+        return min(bucket * width + width - 1 + self.keep_ms, MAX_WATERMARK)
+
 
 class IntervalJoinOperator(CoFunctionOperator):
     """Keeps the records of both sides for as long as a partner may still come.
 
     A record meets those that came before it and that are still kept; so each pair is made once, by the
-    one of the two that comes last. A record before the watermark is late and meets nobody.
+    one of the two that comes last. A record before the watermark is late and meets nobody. Records go a
+    bucket at a time, when no partner can come for any in it: up to a quarter of the interval later.
     """
 
     def __init__(self, spec: IntervalJoinSpec) -> None:
@@ -113,17 +122,39 @@ class IntervalJoinOperator(CoFunctionOperator):
         self._watermark = watermark
         backend, take = self._backend, self._cleanup.take
         assert backend is not None  # noqa: S101  (set by open)
-        sides = (self._left, self._right)
         while (due := take(watermark)) is not None:
             time, timers = due
-            for key, number in timers:
-                backend.key = key
-                side = sides[number]
-                if time == MAX_WATERMARK:
-                    side.buffer.clear()
-                else:
-                    side.buffer.drop(time - side.keep_ms)
+            for side in (self._left, self._right):
+                keys = [key for key, number in timers if number == side.number]
+                if keys:
+                    self._clean(side, time, keys)
         backend.key = NO_KEY
+
+    def _clean(self, side: _Side, time: int, keys: list[Any]) -> None:
+        """Forget what ``keys`` hold of the bucket whose time has come, and everything when time ends."""
+        backend, buffer = self._backend, side.buffer
+        assert backend is not None  # noqa: S101  (set by open)
+        bucket = (time - side.keep_ms) // buffer.width
+        # Timers of restored state may have been set by other bounds.
+        whole = time < MAX_WATERMARK and time == side.gone_at(bucket)
+        if whole and buffer.maps is not None:
+            find, maps = buffer.maps.maps()
+            for key in keys:
+                buckets = find(key)
+                if buckets is None or bucket not in buckets:
+                    continue
+                if len(buckets) == 1:
+                    del maps[key]
+                else:
+                    del buckets[bucket]
+            buffer.maps.note(keys)
+            return
+        for key in keys:
+            backend.key = key
+            if time == MAX_WATERMARK:
+                buffer.clear()
+            else:
+                buffer.drop(time - side.keep_ms)
 
     def _take(
         self,
@@ -133,47 +164,116 @@ class IntervalJoinOperator(CoFunctionOperator):
         run: tuple[list[Any], list[int] | None],
         emit: Emit,
     ) -> None:
-        values, timestamps = run
         backend = self._backend
         assert backend is not None and key_of is not None  # noqa: S101, PT018  (set by open)
         gathered = Gathered(timed=True)
-        late: list[int] = []
-        for index, value in enumerate(values):
-            time = MIN_TIMESTAMP if timestamps is None else timestamps[index]
-            if time == MIN_TIMESTAMP:
-                raise NoEventTime(self._name)
-            if time < self._watermark:
-                late.append(index)
-                continue
+        values, times = self._on_time(own, *run)
+        if own.buffer.maps is None or other.buffer.maps is None:
+            self._meet_one_by_one(own, other, key_of, (values, times), gathered)
+        else:
+            self._meet(own, other, key_of, (values, times), gathered)
+        backend.key = NO_KEY
+        backend.records_passed(len(run[0]))
+        gathered.emit(emit, self._side_output)
+
+    def _on_time(
+        self, side: _Side, values: list[Any], timestamps: list[int] | None
+    ) -> tuple[list[Any], list[int]]:
+        """The records that are not late; the others go their way."""
+        if timestamps is None or min(timestamps) == MIN_TIMESTAMP:
+            times = repeat(MIN_TIMESTAMP) if timestamps is None else timestamps
+            for value, time in zip(values, times, strict=False):  # noqa: B007  (the value is named)
+                if time == MIN_TIMESTAMP:
+                    raise NoEventTime(self._name)
+        assert timestamps is not None  # noqa: S101  (asked just now)
+        watermark = self._watermark
+        if min(timestamps) >= watermark:
+            return values, timestamps
+        late = [time < watermark for time in timestamps]
+        self._emit_late(side, list(compress(values, late)), list(compress(timestamps, late)))
+        kept = [not each for each in late]
+        return list(compress(values, kept)), list(compress(timestamps, kept))
+
+    def _meet(
+        self,
+        own: _Side,
+        other: _Side,
+        key_of: Callable[[Any], Any],
+        run: tuple[list[Any], list[int]],
+        gathered: Gathered,
+    ) -> None:
+        """Keep each record and let it meet its partners, in maps of buckets by key."""
+        backend, mine, theirs = self._backend, own.buffer.maps, other.buffer.maps
+        assert backend is not None and mine is not None and theirs is not None  # noqa: S101, PT018
+        find, maps = mine.maps()
+        find_other, _ = theirs.maps()
+        width, lower, upper = own.buffer.width, own.lower_ms, own.upper_ms
+        values, times = run
+        keys = [key_of(value) for value in values]
+        new: dict[int, list[Any]] = {}
+        for key, value, time in zip(keys, values, times, strict=True):
+            bucket = time // width
+            buckets = find(key)
+            if buckets is None:
+                maps[key] = {bucket: [(time, value)]}
+                new.setdefault(bucket, []).append(key)
+            elif bucket in buckets:
+                insert(buckets[bucket], time, value)
+            else:
+                buckets[bucket] = [(time, value)]
+                new.setdefault(bucket, []).append(key)
+            known = find_other(key)
+            if known is not None:
+                partners = found_in(known, width, time + lower, time + upper)
+                if partners:
+                    backend.key = key
+                    self._pair(own, value, time, partners, gathered)
+        mine.note(keys)
+        for bucket, fresh in new.items():
+            self._cleanup.add_all(own.gone_at(bucket), fresh, own.number)
+
+    def _meet_one_by_one(
+        self,
+        own: _Side,
+        other: _Side,
+        key_of: Callable[[Any], Any],
+        run: tuple[list[Any], list[int]],
+        gathered: Gathered,
+    ) -> None:
+        """The same where only the buckets of the current key can be had."""
+        backend, width = self._backend, own.buffer.width
+        assert backend is not None  # noqa: S101  (set by open)
+        for value, time in zip(*run, strict=True):
             key = backend.key = key_of(value)
-            own.buffer.add(time, value)
+            if own.buffer.add(time, value):
+                self._cleanup.add(own.gone_at(time // width), key, own.number)
             partners = other.buffer.between(time + own.lower_ms, time + own.upper_ms)
             if partners:
                 self._pair(own, value, time, partners, gathered)
-            self._cleanup.add(min(time + own.keep_ms, MAX_WATERMARK), key, own.number)
-        backend.key = NO_KEY
-        backend.records_passed(len(values))
-        gathered.emit(emit, self._side_output)
-        if late and timestamps is not None:
-            self._emit_late(own, [values[at] for at in late], [timestamps[at] for at in late])
 
     def _pair(
         self, own: _Side, value: Any, time: int, partners: list[tuple[int, Any]], gathered: Gathered
     ) -> None:
         """Call the function for the record and each of its partners, which are sorted by time."""
-        context, join, add = self._context, self._join, gathered.add
-        if own.number == _LEFT:
-            context.left = time
-            for context.right, partner in partners:
+        context, join = self._context, self._join
+        values, times = gathered.main
+        is_left = own.number == _LEFT
+        for at, partner in partners:
+            if is_left:
+                context.left, context.right = time, at
                 made = join(value, partner, context)
-                if made is not None:
-                    add(made, max(time, context.right))
-        else:
-            context.right = time
-            for context.left, partner in partners:
+            else:
+                context.left, context.right = at, time
                 made = join(partner, value, context)
-                if made is not None:
-                    add(made, max(time, context.left))
+            if made is None:
+                continue
+            later = max(at, time)
+            for item in made:
+                if type(item) is tuple and is_tagged(item):
+                    gathered.add_side(item, later)
+                else:
+                    values.append(item)
+                    times.append(later)
 
     def _emit_late(self, side: _Side, values: list[Any], timestamps: list[int]) -> None:
         if side.late_tag is None:
@@ -182,12 +282,12 @@ class IntervalJoinOperator(CoFunctionOperator):
             self._side_output(side.late_tag)(values, timestamps)
 
     def _take_up_bounds(self, context: OperatorContext) -> None:
-        """Rearrange restored records if the program had other bounds when it wrote them."""
-        bounds = (self._spec.lower_ms, self._spec.upper_ms)
+        """Rearrange restored records if they were written by other bounds or cleaned up in another way."""
+        bounds = (self._spec.lower_ms, self._spec.upper_ms, _BY_BUCKET)
         descriptor = ListStateDescriptor("_interval_join.bounds")
         written = context.states.operator.get_union_list_state(descriptor)
         if any(tuple(each) != bounds for each in written.get()):
             for side in (self._left, self._right):
-                for key, time in side.buffer.rearrange():
-                    self._cleanup.add(min(time + side.keep_ms, MAX_WATERMARK), key, side.number)
+                for key, bucket in side.buffer.rearrange():
+                    self._cleanup.add(side.gone_at(bucket), key, side.number)
         written.update([bounds])

@@ -25,6 +25,7 @@ from riverrun.protocol.snapshots import StateKind
 from riverrun.state.elements import elements_for, none_refused
 from riverrun.state.hashmap.nested import NamespacedValueState
 from riverrun.state.hashmap.table import Place, Table
+from riverrun.state.held_maps import HeldMaps
 from riverrun.state.schema import MAPS
 
 
@@ -119,10 +120,17 @@ class HashMapListState(Table, ListState[Any]):
         self.drop(self._address())
 
 
-class HashMapMapState(Table, MapState[Any, Any]):
+class HashMapMapState(Table, HeldMaps, MapState[Any, Any]):
     """A dict by address; never an empty one."""
 
     __slots__ = ()
+
+    def maps(self) -> tuple[Callable[[Any], dict[Any, Any] | None], dict[Any, dict[Any, Any]]]:
+        return self._get, self.data
+
+    def note(self, keys: Iterable[Any]) -> None:
+        if self.changed is not None:
+            self.changed.update(keys)
 
     def get(self, key: Any) -> Any:
         found = self._get(self._address())

@@ -150,6 +150,24 @@ class HashMapTimerQueue(TimerQueue):
             self._changed.add((time, timer))
         return None
 
+    def add_all(self, time: int, keys: Iterable[Any], namespace: Any) -> None:
+        timers = [(key, namespace) for key in keys]
+        if not timers:
+            return
+        # The first one makes sure that there is a page, that it is this queue's own and that the time fits.
+        self.add(time, *timers[0])
+        if len(timers) == 1:
+            return
+        page = self._pages[time >> _PAGE_BITS]
+        bucket = page[time]
+        if isinstance(bucket, tuple):
+            bucket = page[time] = {bucket: None}
+        before = len(bucket)
+        bucket.update(dict.fromkeys(timers))
+        self._count += len(bucket) - before
+        if self._changed is not None:
+            self._changed.update([(time, timer) for timer in timers])
+
     def remove(self, time: int, key: Any, namespace: Any) -> None:
         number = checked_time(time) >> _PAGE_BITS if type(time) is not int else time >> _PAGE_BITS
         page = self._pages.get(number)

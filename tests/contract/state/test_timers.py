@@ -70,6 +70,36 @@ def in_order(timers: list[tuple[int, Any, Any]]) -> list[tuple[int, Any, Any]]:
     return sorted(timers, key=lambda timer: (timer[0], repr(timer)))
 
 
+@pytest.mark.parametrize("keys", [[], ["a"], ["a", "b", "a", "c"]], ids=len)
+@pytest.mark.parametrize("before", [[], ["b"], ["b", "d"]], ids=len)
+def test_timers_set_together_are_as_if_set_one_by_one(
+    shop: Workshop, keys: list[str], before: list[str]
+) -> None:
+    queue = shop.backend().timers("t")
+    for key in before:
+        queue.add(7, key, (0, 10))
+
+    queue.add_all(7, keys, (0, 10))
+
+    expected = sorted({*before, *keys})
+    assert len(queue) == len(expected)
+    assert drain(queue) == [(7, key, (0, 10)) for key in expected]
+    assert len(queue) == 0
+
+
+def test_timers_set_together_leave_a_snapshot_as_it_was(shop: Workshop) -> None:
+    backend = shop.backend()
+    backend.timers("t").add_all(7, ["a", "b"], None)
+    frozen = backend.freeze(1)
+    backend.timers("t").add_all(7, ["c", "d"], None)
+
+    snapshot = frozen.write(shop.files)
+    frozen.discard()
+
+    assert drain(shop.restored([snapshot]).timers("t")) == [(7, "a", None), (7, "b", None)]
+    assert len(drain(backend.timers("t"))) == 4
+
+
 def test_a_queue_is_the_same_object_for_the_same_name(shop: Workshop) -> None:
     backend = shop.backend()
     assert backend.timers("a") is backend.timers("a")
