@@ -201,9 +201,7 @@ class FoldedWindowOperator(WindowOperator):
                     self._set_cleanup(new, window)
 
     def _set_timers(self, time: int, keys: Sequence[Any], window: Bounds) -> None:
-        add = self._queue.add
-        for key in keys:
-            add(time, key, window)
+        self._queue.add_all(time, keys, window)
 
     def _set_cleanup(self, keys: Sequence[Any], window: Bounds) -> None:
         time = self._cleanup_of(window)
