@@ -10,12 +10,12 @@ from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import CoProcessSpec, KeyedCoProcessSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
-from riverrun.runtime.operators.gathered import gather
+from riverrun.runtime.operators.gathered import gather, gather_keyed
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.process import Clocks
 from riverrun.runtime.operators.timer_calls import CallsTimers, TimerCalls
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
-from riverrun.state.backend import KeyedStateBackend
+from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
 
 class _Context(CoProcessFunction.Context, KeyedCoProcessFunction.OnTimerContext):
@@ -57,16 +57,30 @@ class CoProcessOperator(CoFunctionOperator):
         self._side_output = context.side_output
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        made = gather(self._element1, self._of_first(values), timestamps, self._context)
-        made.emit(emit, self._side_output)
+        self._call(self._element1, self._key, (values, timestamps), emit)
 
     def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        made = gather(self._element2, self._of_second(values), timestamps, self._context)
-        made.emit(emit, self._side_output)
+        self._call(self._element2, self._second_key, (values, timestamps), emit)
 
     def advance(self, watermark: int, emit: Emit) -> None:
         del emit
         self._clocks.watermark = watermark
+
+    def _call(
+        self,
+        element: Callable[[Any, Any], Any],
+        key_of: Callable[[Any], Any] | None,
+        run: tuple[list[Any], list[int] | None],
+        emit: Emit,
+    ) -> None:
+        backend = self._backend
+        if backend is None or key_of is None:
+            made = gather(element, *run, self._context)
+        else:
+            made = gather_keyed(element, run, self._context, backend, key_of)
+            backend.key = NO_KEY
+            backend.records_passed(len(run[0]))
+        made.emit(emit, self._side_output)
 
 
 class KeyedCoProcessOperator(CallsTimers, CoProcessOperator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Any, Protocol, TypeAlias
 
 from riverrun.api.output_tag import OutputTag
@@ -53,6 +54,39 @@ class RecordContext(Protocol):
     """The context that a function gets with a record; moved from one to the next."""
 
     time: int | None
+
+
+class _KeyHolder(Protocol):
+    key: Any
+
+
+def gather_keyed(
+    call: Callable[[Any, Any], Any],
+    run: tuple[list[Any], list[int] | None],
+    context: RecordContext,
+    backend: _KeyHolder,
+    key_of: Callable[[Any], Any],
+) -> Gathered:
+    """What ``call`` yields for each record; its key is the backend's and ``context`` has its time meanwhile."""
+    values, timestamps = run
+    gathered = Gathered(timed=timestamps is not None)
+    append, append_time = gathered.main[0].append, gathered.main[1].append
+    times = repeat(None) if timestamps is None else timestamps
+    for value, time in zip(values, times, strict=False):
+        backend.key = key_of(value)
+        context.time = time
+        made = call(value, context)
+        if made is None:
+            continue
+        for item in made:
+            if type(item) is tuple and is_tagged(item):
+                gathered.add_side(item, time)
+            else:
+                append(item)
+                if time is not None:
+                    append_time(time)
+    context.time = None
+    return gathered
 
 
 def gather(
