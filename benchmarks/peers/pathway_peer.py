@@ -1,59 +1,39 @@
-"""The workloads on Pathway, as two processes of one worker each; run with Pathway's own interpreter.
+"""The workloads without event time on Pathway; run with its own interpreter.
 
-Indexes come from a Python connector, which Pathway runs in the first process only; the user's functions
-are applied to each row. The running sum is a stateful reducer in Python, and gives one update for each
-key and commit, not one for each record: Pathway has no step that would, so it does less than the others.
-``commit`` is the time between two commits in milliseconds.
+The user's functions are applied to each row.
 
-Pathway reports nothing to anybody without a licence key or a monitoring server, and here it gets neither.
-Time counts from the first index that is asked for until the last process has come to its end.
+* The running sums are a stateful reducer in Python, which is called for each record and gives one update for each key
+  and commit, not one for each record: Pathway has no step that would, so it does less than the others.
+* ``large``: Pathway exchanges rows when they get other ids; those with the same number go to the same worker.
+* ``chain``: a hundred ``select``.
 """
-
-import argparse
-import os
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-from pathlib import Path
 
 import pathway as pw
 
-from benchmarks.measurement import PARALLELISM, measure
+from benchmarks import blobs, steps
+from benchmarks.peers.pathway_processes import PROCESS_SETTINGS, indexes, main
 from benchmarks.workloads import (
+    CHAIN,
     KEYED,
+    LARGE_RECORDS,
+    SKEWED,
+    STATE,
     STATELESS,
+    SUBTASKS,
     Transaction,
     add_amounts,
     customer_of,
     is_large,
+    skewed_transaction,
     transaction,
     with_fee,
 )
 
-SETTINGS = {"commit": "1000"}
-_NOT_PASSED_ON = ("PATHWAY_LICENSE_KEY", "PATHWAY_MONITORING_SERVER")
+MODULE = "benchmarks.peers.pathway_peer"
+SETTINGS = PROCESS_SETTINGS
+WORKLOADS = (STATELESS, KEYED, STATE, SKEWED, LARGE_RECORDS, CHAIN, *SUBTASKS)
 
-
-def _stamp(moment: str) -> None:
-    # The monotonic clock is one for all processes of a machine.
-    Path(os.environ["BENCH_STAMPS"], f"{moment}-{os.getpid()}").write_text(str(time.monotonic()))
-
-
-class _Index(pw.Schema):
-    index: int
-
-
-class _Indexes(pw.io.python.ConnectorSubject):
-    def __init__(self, records: int) -> None:
-        super().__init__()
-        self._records = records
-
-    def run(self) -> None:
-        _stamp("first")
-        for index in range(self._records):
-            self.next(index=index)
+_PAIR = tuple[int, int]
 
 
 @pw.reducers.stateful_single  # type: ignore[untyped-decorator]
@@ -61,67 +41,56 @@ def _sum(total: Transaction | None, record: Transaction) -> Transaction:
     return record if total is None else add_amounts(total, record)
 
 
-def dataflow() -> None:
-    """Build and run what the environment of this process describes."""
-    subject = _Indexes(int(os.environ["BENCH_RECORDS"]))
-    commit = int(os.environ["BENCH_COMMIT"])
-    indexes = pw.io.python.read(subject, schema=_Index, autocommit_duration_ms=commit)
-    pair = tuple[int, int]
-    made = indexes.select(record=pw.apply_with_type(transaction, pair, pw.this.index))
-    if os.environ["BENCH_WORKLOAD"] == KEYED:
-        keyed = made.select(
-            customer=pw.apply_with_type(customer_of, int, pw.this.record), record=pw.this.record
-        )
-        result = keyed.groupby(pw.this.customer).reduce(
-            pw.this.customer, total=_sum(pw.this.record)
-        )
-    else:
-        charged = made.select(record=pw.apply_with_type(with_fee, pair, pw.this.record))
-        result = charged.filter(pw.apply_with_type(is_large, bool, pw.this.record))
-    pw.io.null.write(result)
-    pw.run(monitoring_level=pw.MonitoringLevel.NONE)
-    _stamp("last")
+@pw.reducers.stateful_single  # type: ignore[untyped-decorator]
+def _process(total: int | None, record: Transaction) -> int:
+    return record[1] if total is None else total + record[1]
 
 
-def run(arguments: argparse.Namespace, records: int) -> float:
-    """Seconds from the first index asked for to the end of the last process."""
-    with tempfile.TemporaryDirectory() as stamps:
-        _run_processes(arguments, records, stamps)
-        [first] = [float(path.read_text()) for path in Path(stamps).glob("first-*")]
-        last = [float(path.read_text()) for path in Path(stamps).glob("last-*")]
-    return max(last) - first
+def _stateless() -> pw.Table:
+    made = indexes().select(record=pw.apply_with_type(transaction, _PAIR, pw.this.index))
+    charged = made.select(record=pw.apply_with_type(with_fee, _PAIR, pw.this.record))
+    return charged.filter(pw.apply_with_type(is_large, bool, pw.this.record))
 
 
-def _run_processes(arguments: argparse.Namespace, records: int, stamps: str) -> None:
-    environment = {name: os.environ[name] for name in os.environ if name not in _NOT_PASSED_ON} | {
-        "BENCH_RECORDS": str(records),
-        "BENCH_COMMIT": arguments.commit,
-        "BENCH_STAMPS": stamps,
-        "BENCH_WORKLOAD": arguments.workload,
-        "PATHWAY_PROCESSES": str(PARALLELISM),
-        "PATHWAY_THREADS": "1",
-        "PATHWAY_FIRST_PORT": str(_first_port()),
-    }
-    command = [sys.executable, "-m", "benchmarks.peers.pathway_peer"]
-    processes = [
-        subprocess.Popen(command, env=environment | {"PATHWAY_PROCESS_ID": str(process)})
-        for process in range(PARALLELISM)
-    ]
-    codes = [process.wait() for process in processes]
-    if any(codes):
-        raise SystemExit(f"pathway processes ended with {codes}, expected 0")
+def _sums(workload: str) -> pw.Table:
+    make = skewed_transaction if workload == SKEWED else transaction
+    made = indexes().select(record=pw.apply_with_type(make, _PAIR, pw.this.index))
+    keyed = made.select(
+        customer=pw.apply_with_type(customer_of, int, pw.this.record), record=pw.this.record
+    )
+    reducer = _sum if workload == KEYED else _process
+    return keyed.groupby(pw.this.customer).reduce(pw.this.customer, total=reducer(pw.this.record))
 
 
-def _first_port() -> int:
-    """A port that is free, as is most likely the one after it."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return port
+def _large_records() -> pw.Table:
+    made = indexes().select(
+        index=pw.this.index, record=pw.apply_with_type(blobs.blob, tuple[int, bytes], pw.this.index)
+    )
+    keyed = made.with_columns(number=pw.apply_with_type(blobs.number_of, int, pw.this.record))
+    exchanged = keyed.with_id_from(pw.this.index, instance=pw.this.number)
+    # Pathway 0.33 fails to plan an instance that nothing behind it reads.
+    return exchanged.select(
+        number=pw.this.number, size=pw.apply_with_type(blobs.size_of, int, pw.this.record)
+    )
+
+
+def _chain() -> pw.Table:
+    stream = indexes().select(value=pw.apply_with_type(steps.number, int, pw.this.index))
+    for function in steps.FUNCTIONS:
+        stream = stream.select(value=pw.apply_with_type(function, int, pw.this.value))
+    return stream
+
+
+def build(workload: str) -> pw.Table:
+    """The result of a workload."""
+    if workload == STATELESS:
+        return _stateless()
+    if workload == LARGE_RECORDS:
+        return _large_records()
+    if workload == CHAIN:
+        return _chain()
+    return _sums(workload)
 
 
 if __name__ == "__main__":
-    if "PATHWAY_PROCESS_ID" in os.environ:
-        dataflow()
-    else:
-        measure("pathway", run, SETTINGS, (STATELESS, KEYED))
+    main(MODULE, build, SETTINGS, WORKLOADS)
