@@ -44,6 +44,15 @@ def by_name(record: dict[str, Any]) -> Any:
     return record["user"]
 
 
+def of_another(record: Any, other: Any = (9,)) -> Any:
+    del record
+    return other[0]
+
+
+def of_a_default(record: Any, other: Any = (9,)) -> Any:  # noqa: ARG001  (nothing but the look)
+    return other[0]
+
+
 OFFSET = 1
 
 LOOKS: list[tuple[Callable[[Any], Any], Any]] = [
@@ -67,7 +76,8 @@ OTHERS: list[tuple[Callable[[Any], Any], Any]] = [
     (lambda record: (record.user, record.page, 1), Click("ann", 7)),
     (lambda record: [record[0], record[1]], (5, 6)),
     (lambda record: record[0:1], "ann"),
-    (lambda record, other=(9,): other[0], (5,)),
+    (of_another, (5,)),
+    (of_a_default, (5,)),
     (lambda _: 3, 5),
     (str, 5),
 ]
