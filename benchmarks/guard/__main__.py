@@ -4,11 +4,11 @@ Each path handles its records in this process, without Spark; what a record cost
 record of a bare Python loop costs. Two costs are looked at, never time on the clock:
 
 * bytecode, the instructions that the interpreter executes: exact, the same on a busy machine;
-* the processor's instructions where the machine counts them, CPU time where not, in many short rounds: it also sees
+* the processor's instructions where the machine counts them, CPU time where not, in many short rounds: they also show
   what is done in C, so paths that seem lost are looked at again before they count as lost.
 
-Ends with 1 if a path costs a fifth more than the stored ratio says. Where none are stored for this Python
-it says so and ends with 0. ``--update`` stores what is measured now; nobody has to after a gain.
+Ends with 1 if a path costs a fifth more than the stored ratio says, or half more in CPU time. Where none are
+stored for this Python it says so and ends with 0. ``--update`` stores what is measured now; nobody has to after a gain.
 """
 
 import argparse

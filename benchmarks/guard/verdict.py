@@ -18,13 +18,18 @@ from benchmarks.guard import bytecode
 
 ALLOWED: Final = 0.20
 """The loss that is let pass: a path may cost this much more than it did."""
-ALLOWED_ELSEWHERE: Final = 0.60
+ALLOWED_CPU: Final = 0.50
+"""The same for CPU time: on a machine whose caches others use too, paths were seen to cost a fifth more than the
+bare loop says, for as long as it lasted. It is the net for what is done in C; bytecode is the fine one.
+"""
+ALLOWED_ELSEWHERE: Final = 1.00
 """The same for CPU time on another processor, where the bare loop and a path do not gain alike."""
 NOTHING: Final = 0.05
 """Bytecode beside the bare loop's that is let pass in any case: two or three instructions a record.
 
 A path that leaves its records to C executes next to none, and a fifth more of that is still next to none.
 """
+_EXACT_ENOUGH: Final = "instructions"
 STORED: Final = Path(__file__).with_name("baseline.json")
 
 Ratios: TypeAlias = Mapping[str, float]
@@ -128,7 +133,9 @@ class Stored:
         """What is let pass on ``processor``."""
         if unit == bytecode.UNIT:
             return Bounds(nothing=NOTHING)
-        return Bounds(ALLOWED if processor == self.processor else ALLOWED_ELSEWHERE)
+        if unit == _EXACT_ENOUGH:
+            return Bounds()
+        return Bounds(ALLOWED_CPU if processor == self.processor else ALLOWED_ELSEWHERE)
 
 
 def load(path: Path, unit: str, python: str) -> Stored | None:

@@ -14,6 +14,7 @@ from benchmarks.guard.paths import PATHS, bare_loop
 from benchmarks.guard.rounds import Rounds
 from benchmarks.guard.verdict import (
     ALLOWED,
+    ALLOWED_CPU,
     ALLOWED_ELSEWHERE,
     STORED,
     Bounds,
@@ -128,10 +129,14 @@ def test_next_to_no_bytecode_may_double_but_not_become_some() -> None:
     assert failed(verdicts({"state": 2.0}, {"state": 2.41}, bounds)) == ["state"]
 
 
+def test_instructions_are_held_to_a_fifth_on_any_processor() -> None:
+    assert Stored({}, "one").bounds("instructions", "another") == Bounds(ALLOWED)
+
+
 def test_cpu_time_of_another_processor_is_held_to_less() -> None:
     stored = Stored({"reduce": 1.0}, "one")
 
-    assert stored.bounds("cpu", "one").allowed == ALLOWED
+    assert stored.bounds("cpu", "one").allowed == ALLOWED_CPU
     assert stored.bounds("cpu", "another").allowed == ALLOWED_ELSEWHERE
 
 
@@ -247,9 +252,9 @@ def test_the_command_passes_without_stored_ratios_and_fails_on_a_loss(
     assert "not compared" in " ".join(capsys.readouterr().out.split())
     assert command.main([*quick, "--update"]) == 0
     assert command.main(quick) == 0
-    monkeypatch.setattr(command, "PATHS", {"reduce": costing(ticks, 25)})
+    monkeypatch.setattr(command, "PATHS", {"reduce": costing(ticks, 31)})
     assert command.main(quick) == 1
-    assert "+25%" in capsys.readouterr().out
+    assert "+55%" in capsys.readouterr().out
 
 
 def test_ratios_of_all_paths_are_stored_for_the_python_that_is_supported_first() -> None:
