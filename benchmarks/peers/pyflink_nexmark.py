@@ -68,6 +68,7 @@ OUT_OF_ORDER_MS = 4_000
 WINDOW = Time.seconds(10)
 SLIDE = Time.seconds(2)
 LONG = Types.LONG()
+"""Not for accumulators: those are pickled with their function, which a type that has been to Java cannot be."""
 CHECKED_RATE = 50
 """So slow that a few thousand events go through several windows and sessions."""
 UPDATES = frozenset({"q4", "q6"})
@@ -245,9 +246,9 @@ def _q5(job: Job) -> DataStream:
     bids = _timed(_events(job).filter(is_bid).map(auction_and_time, job.type_of(LONG, LONG)))
     windows = bids.key_by(first_of, key_type=LONG).window(SlidingEventTimeWindows.of(WINDOW, SLIDE))
     counted = job.type_of(LONG, LONG, LONG)
-    counts = windows.aggregate(_Count(), _Counted(job.stamps), LONG, counted)
+    counts = windows.aggregate(_Count(), _Counted(job.stamps), Types.LONG(), counted)
     hottest = counts.key_by(_end_of, key_type=LONG).window(TumblingEventTimeWindows.of(SLIDE))
-    return hottest.aggregate(_Highest(), _Each(job.stamps), PICKLED, counted)
+    return hottest.aggregate(_Highest(), _Each(job.stamps), Types.PICKLED_BYTE_ARRAY(), counted)
 
 
 def _q6(job: Job) -> DataStream:
@@ -266,9 +267,11 @@ def _q7(job: Job) -> DataStream:
     windows = TumblingEventTimeWindows.of(WINDOW)
     bids = _timed(_events(job).filter(is_bid).map(bid_fields, fields))
     by_auction = bids.key_by(auction_of, key_type=LONG).window(windows)
-    highest = by_auction.aggregate(_Highest(), _Each(job.stamps), PICKLED, fields)
+    highest = by_auction.aggregate(
+        _Highest(), _Each(job.stamps), Types.PICKLED_BYTE_ARRAY(), fields
+    )
     return highest.window_all(windows).aggregate(
-        _Highest(), _EachOfAll(job.stamps), PICKLED, fields
+        _Highest(), _EachOfAll(job.stamps), Types.PICKLED_BYTE_ARRAY(), fields
     )
 
 
@@ -293,7 +296,7 @@ def _q11(job: Job) -> DataStream:
     bids = _timed(_events(job).filter(is_bid).map(bidder_and_time, job.type_of(LONG, LONG)))
     sessions = bids.key_by(first_of, key_type=LONG).window(EventTimeSessionWindows.with_gap(WINDOW))
     session = job.type_of(LONG, LONG, LONG, LONG)
-    return sessions.aggregate(_Count(), _Session(job.stamps), LONG, session)
+    return sessions.aggregate(_Count(), _Session(job.stamps), Types.LONG(), session)
 
 
 def _q12(job: Job) -> DataStream:
@@ -305,7 +308,7 @@ def _q12(job: Job) -> DataStream:
 
     bidders = _events(job).filter(is_bid).map(bidder_of, LONG).key_by(itself, key_type=LONG)
     windows = bidders.window(TumblingProcessingTimeWindows.of(WINDOW))
-    return windows.aggregate(_Count(), _OfBidder(job.stamps), LONG, job.type_of(LONG, LONG))
+    return windows.aggregate(_Count(), _OfBidder(job.stamps), Types.LONG(), job.type_of(LONG, LONG))
 
 
 BUILDS = {
