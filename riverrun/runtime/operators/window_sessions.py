@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, TypeAlias
 
 from riverrun.api.session_windows import DynamicEventTimeSessionWindows, EventTimeSessionWindows
@@ -43,11 +44,18 @@ class SessionOperator(MergingWindowOperator):
         )
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        backend = self._backend
-        by_key, one_by_one = self._by_key(values, timestamps)
-        for key, items in by_key.items():
+        backend, key_of = self._backend, self._key_of
+        times = list(islice(self._times(values, timestamps), len(values)))
+        ends = self._ends(values, times)
+        keys = [key_of(value) for value in values]
+        late = self._perhaps_late(keys, times, ends)
+        whole, apart = _by_key(keys, values, times, ends, late)
+        for key, (start, end, found) in whole.items():
             backend.key = key
-            if key in one_by_one:
+            self._add_session(key, (start, end), found)
+        for key, items in apart.items():
+            backend.key = key
+            if key in late:
                 for timestamp, _, value in items:
                     self._add(value, timestamp)
             else:
@@ -56,27 +64,26 @@ class SessionOperator(MergingWindowOperator):
         backend.records_passed(len(values))
         self._results.send(emit)
 
-    def _by_key(
-        self, values: list[Any], timestamps: list[int] | None
-    ) -> tuple[dict[Any, list[_Item]], set[Any]]:
-        """The records by key, and the keys with a record that might be late or is out of bounds."""
-        key_of, assigner = self._key_of, self._assigner
-        fixed = assigner.session_gap if isinstance(assigner, EventTimeSessionWindows) else 0
-        gap_of = assigner.gap_of if isinstance(assigner, DynamicEventTimeSessionWindows) else None
-        by_key: dict[Any, list[_Item]] = {}
-        one_by_one: set[Any] = set()
+    def _ends(self, values: list[Any], times: list[int]) -> list[int]:
+        """Where the records' own windows end."""
+        assigner = self._assigner
+        if isinstance(assigner, DynamicEventTimeSessionWindows):
+            gap_of = assigner.gap_of
+            return [time + gap_of(value) for value, time in zip(values, times, strict=True)]
+        assert isinstance(assigner, EventTimeSessionWindows)  # noqa: S101  (asked by can_run)
+        gap = assigner.session_gap
+        return [time + gap for time in times]
+
+    def _perhaps_late(self, keys: list[Any], times: list[int], ends: list[int]) -> set[Any]:
+        """The keys with a record that might be late or is out of bounds."""
         past = self._timers.watermark + 1
-        for value, timestamp in zip(values, self._times(values, timestamps), strict=True):
-            end = timestamp + (fixed if gap_of is None else gap_of(value))
-            key = key_of(value)
-            if end <= past or not timestamp > MIN_TIMESTAMP or end > MAX_TIME:
-                one_by_one.add(key)
-            found = by_key.get(key)
-            if found is None:
-                by_key[key] = [(timestamp, end, value)]
-            else:
-                found.append((timestamp, end, value))
-        return by_key, one_by_one
+        if not ends or (min(ends) > past and min(times) > MIN_TIMESTAMP and max(ends) <= MAX_TIME):
+            return set()
+        return {
+            key
+            for key, time, end in zip(keys, times, ends, strict=True)
+            if end <= past or not time > MIN_TIMESTAMP or end > MAX_TIME
+        }
 
     def _add_sessions(self, key: Any, items: list[_Item]) -> None:
         """Take in records of the current key, none of which can be late."""
@@ -178,6 +185,37 @@ class SessionOperator(MergingWindowOperator):
         self._timers.event.add(end, key, window)
         if self._lateness and end + self._lateness < MAX_TIME:
             self._timers.event.add(end + self._lateness, key, window)
+
+
+def _by_key(
+    keys: list[Any], values: list[Any], times: list[int], ends: list[int], late: set[Any]
+) -> tuple[dict[Any, list[Any]], dict[Any, list[_Item]]]:
+    """Start, end and records of keys whose records are one session, and the records of the others.
+
+    A record that does not touch what came before it puts its key among the others, as does one in ``late``.
+    """
+    whole: dict[Any, list[Any]] = {}
+    others = set(late)
+    for key, value, time, end in zip(keys, values, times, ends, strict=True):
+        session = whole.get(key)
+        if session is None:
+            whole[key] = [time, end, [value]]
+        elif time <= session[1] and end >= session[0]:
+            session[2].append(value)
+            if end > session[1]:  # noqa: PLR1730  (a call of max per record)
+                session[1] = end
+            if time < session[0]:  # noqa: PLR1730
+                session[0] = time
+        else:
+            others.add(key)
+    apart: dict[Any, list[_Item]] = {}
+    if others:
+        for key in others:
+            del whole[key]
+        for key, value, time, end in zip(keys, values, times, ends, strict=True):
+            if key in others:
+                apart.setdefault(key, []).append((time, end, value))
+    return whole, apart
 
 
 def sessions_of(items: list[_Item]) -> Iterator[_Session]:
