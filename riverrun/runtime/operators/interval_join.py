@@ -180,14 +180,14 @@ class IntervalJoinOperator(CoFunctionOperator):
         self, side: _Side, values: list[Any], timestamps: list[int] | None
     ) -> tuple[list[Any], list[int]]:
         """The records that are not late; the others go their way."""
-        if timestamps is None or min(timestamps) == MIN_TIMESTAMP:
+        if timestamps is None or MIN_TIMESTAMP in timestamps:
             times = repeat(MIN_TIMESTAMP) if timestamps is None else timestamps
             for value, time in zip(values, times, strict=False):  # noqa: B007  (the value is named)
                 if time == MIN_TIMESTAMP:
                     raise NoEventTime(self._name)
         assert timestamps is not None  # noqa: S101  (asked just now)
         watermark = self._watermark
-        if min(timestamps) >= watermark:
+        if min(timestamps, default=watermark) >= watermark:
             return values, timestamps
         late = [time < watermark for time in timestamps]
         self._emit_late(side, list(compress(values, late)), list(compress(timestamps, late)))
