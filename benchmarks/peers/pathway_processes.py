@@ -11,6 +11,7 @@ Time counts from when the last process is about to run its program until the las
 import argparse
 import os
 import pickle
+import random
 import socket
 import subprocess
 import sys
@@ -106,7 +107,7 @@ def _run(
             "BENCH_STAMPS": name,
             "PATHWAY_PROCESSES": str(workers),
             "PATHWAY_THREADS": "1",
-            "PATHWAY_FIRST_PORT": str(_first_port()),
+            "PATHWAY_FIRST_PORT": str(_first_port(workers)),
         }
         if keep:
             environment[_RESULTS] = name
@@ -130,12 +131,17 @@ def _write_indexes(folder: Path, records: int, chunk: int) -> None:
         (folder / f"{start:012}.csv").write_text("index\n" + "".join(lines))
 
 
-def _first_port() -> int:
-    """A port that is free, as are most likely those after it."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-    return port
+def _first_port(count: int) -> int:
+    """The first of so many ports in a row that are free, below those that connections are given."""
+    for first in random.sample(range(20_000, 32_000), 1_000):
+        try:
+            for port in range(first, first + count):
+                with socket.socket() as found:
+                    found.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return first
+    raise SystemExit(f"pathway: found no {count} free ports in a row, expected some above 20000")
 
 
 def main(
