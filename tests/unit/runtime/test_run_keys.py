@@ -49,7 +49,7 @@ def of_another(record: Any, other: Any = (9,)) -> Any:
     return other[0]
 
 
-def of_a_default(record: Any, other: Any = (9,)) -> Any:  # noqa: ARG001  (nothing but the look)
+def of_a_default(record: Any, other: Any = (9,)) -> Any:
     return other[0]
 
 
