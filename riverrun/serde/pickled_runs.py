@@ -16,6 +16,8 @@ __all__ = ["PickleRunCodec", "UnpicklableValue", "pickled"]
 
 _PROTOCOL: Final = 5
 _UNPICKLABLE: Final = (pickle.PicklingError, AttributeError, TypeError)
+_LARGE: Final = 1024
+"""Bytes of a record that count as many."""
 _PLAIN: Final = frozenset({bool, bytes, float, int, str, type(None)})
 
 
@@ -98,6 +100,8 @@ def _without_memo(values: list[Any]) -> bytes:
 
 
 def _by_value(values: list[Any], data: bytes) -> bytes:
+    if len(data) > _LARGE * len(values) and all(map(_is_plain, values)):
+        return data  # to look through large records would cost as much as to pickle them
     # A class of the script that was started is called __main__ here and is not there in another
     # process, so it must travel by value. Text that says so too costs time only.
     return _cloudpickled(values) if b"__main__" in data else data

@@ -14,6 +14,7 @@ from riverrun.runtime.operators.gathered import gather, gather_keyed
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.process import Clocks
 from riverrun.runtime.operators.timer_calls import CallsTimers, TimerCalls
+from riverrun.runtime.run_keys import KeysOf
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
@@ -57,10 +58,10 @@ class CoProcessOperator(CoFunctionOperator):
         self._side_output = context.side_output
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._call(self._element1, self._key, (values, timestamps), emit)
+        self._call(self._element1, self._keys_of, (values, timestamps), emit)
 
     def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._call(self._element2, self._second_key, (values, timestamps), emit)
+        self._call(self._element2, self._second_keys_of, (values, timestamps), emit)
 
     def advance(self, watermark: int, emit: Emit) -> None:
         del emit
@@ -69,15 +70,15 @@ class CoProcessOperator(CoFunctionOperator):
     def _call(
         self,
         element: Callable[[Any, Any], Any],
-        key_of: Callable[[Any], Any] | None,
+        keys_of: KeysOf | None,
         run: tuple[list[Any], list[int] | None],
         emit: Emit,
     ) -> None:
         backend = self._backend
-        if backend is None or key_of is None:
+        if backend is None or keys_of is None:
             made = gather(element, *run, self._context)
         else:
-            made = gather_keyed(element, run, self._context, backend, key_of)
+            made = gather_keyed(element, run, self._context, backend, keys_of(run[0]))
             backend.key = NO_KEY
             backend.records_passed(len(run[0]))
         made.emit(emit, self._side_output)

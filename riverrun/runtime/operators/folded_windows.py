@@ -96,8 +96,7 @@ class FoldedWindowOperator(WindowOperator):
         self._horizon = self._horizon_at(MIN_TIMESTAMP)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        key_of = self._key_of
-        keys = [key_of(value) for value in values]
+        keys = self._keys_of(values)
         if self._event_time:
             self._process_timed(keys, values, timestamps)
         else:

@@ -15,7 +15,6 @@ from riverrun.api.function import Function
 from riverrun.api.resolve import (
     filter_callable,
     flat_map_callable,
-    key_callable,
     lifecycle,
     map_callable,
 )
@@ -23,6 +22,7 @@ from riverrun.graph.specs import FilterSpec, FlatMapSpec, MapSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.checkpointed import InitializationContext, SnapshotContext
 from riverrun.runtime.operators.operator import Operator, OperatorContext
+from riverrun.runtime.run_keys import KeysOf, run_keys
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
 
@@ -32,14 +32,14 @@ class FunctionOperator(Operator):
     def __init__(self, fn: Any) -> None:
         self._function: Function | None = lifecycle(fn)
         self._backend: KeyedStateBackend | None = None
-        self._key: Callable[[Any], Any] | None = None
+        self._keys_of: KeysOf | None = None
 
     def open(self, context: OperatorContext) -> None:
         function = self._function
         if function is None:
             return
         if context.key_selector is not None:
-            self._key = key_callable(context.key_selector)
+            self._keys_of = run_keys(context.key_selector)
             self._backend = context.states.keyed
         if isinstance(function, CheckpointedFunction):
             function.initialize_state(InitializationContext(context.states, context.runtime))
@@ -61,14 +61,11 @@ class FunctionOperator(Operator):
         if self._function is not None:
             self._function.close()
 
-    def _with_keys(
-        self, values: list[Any], key_of: Callable[[Any], Any] | None = None
-    ) -> Iterator[Any]:
-        """The values, each with its key made current: the first input's, or what ``key_of`` gives."""
-        backend, key = self._backend, key_of or self._key
-        assert backend is not None and key is not None  # noqa: S101, PT018  (asked by the caller)
-        for value in values:
-            backend.key = key(value)
+    def _with_keys(self, values: list[Any], keys_of: KeysOf | None = None) -> Iterator[Any]:
+        """The values, each with its key made current: the first input's, or what ``keys_of`` gives."""
+        backend, all_keys = self._backend, keys_of or self._keys_of
+        assert backend is not None and all_keys is not None  # noqa: S101, PT018  (asked by the caller)
+        for value, backend.key in zip(values, all_keys(values), strict=True):
             yield value
         backend.key = NO_KEY
         backend.records_passed(len(values))

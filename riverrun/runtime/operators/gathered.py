@@ -65,21 +65,20 @@ def gather_keyed(
     run: tuple[list[Any], list[int] | None],
     context: RecordContext,
     backend: _KeyHolder,
-    key_of: Callable[[Any], Any],
+    keys: list[Any],
 ) -> Gathered:
     """What ``call`` yields for each record; its key is the backend's and ``context`` has its time meanwhile."""
     values, timestamps = run
     gathered = Gathered(timed=timestamps is not None)
     append, append_time = gathered.main[0].append, gathered.main[1].append
     times = repeat(None) if timestamps is None else timestamps
-    for value, time in zip(values, times, strict=False):
-        backend.key = key_of(value)
+    for value, backend.key, time in zip(values, keys, times, strict=False):
         context.time = time
         made = call(value, context)
         if made is None:
             continue
         for item in made:
-            if type(item) is tuple and is_tagged(item):
+            if type(item) is tuple and item and type(item[0]) is OutputTag and is_tagged(item):
                 gathered.add_side(item, time)
             else:
                 append(item)

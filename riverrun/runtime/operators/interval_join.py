@@ -17,6 +17,7 @@ from riverrun.runtime.operators.co_function import CoFunctionOperator
 from riverrun.runtime.operators.gathered import Gathered, is_tagged
 from riverrun.runtime.operators.join_buffer import JoinBuffer, found_in, insert
 from riverrun.runtime.operators.operator import OperatorContext
+from riverrun.runtime.run_keys import KeysOf
 from riverrun.state.backend import NO_KEY
 
 _LEFT: Final = 0
@@ -112,10 +113,10 @@ class IntervalJoinOperator(CoFunctionOperator):
         self._take_up_bounds(context)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._take(self._left, self._right, self._key, (values, timestamps), emit)
+        self._take(self._left, self._right, self._keys_of, (values, timestamps), emit)
 
     def process_second(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        self._take(self._right, self._left, self._second_key, (values, timestamps), emit)
+        self._take(self._right, self._left, self._second_keys_of, (values, timestamps), emit)
 
     def advance(self, watermark: int, emit: Emit) -> None:
         del emit
@@ -160,18 +161,18 @@ class IntervalJoinOperator(CoFunctionOperator):
         self,
         own: _Side,
         other: _Side,
-        key_of: Callable[[Any], Any] | None,
+        keys_of: KeysOf | None,
         run: tuple[list[Any], list[int] | None],
         emit: Emit,
     ) -> None:
         backend = self._backend
-        assert backend is not None and key_of is not None  # noqa: S101, PT018  (set by open)
+        assert backend is not None and keys_of is not None  # noqa: S101, PT018  (set by open)
         gathered = Gathered(timed=True)
         values, times = self._on_time(own, *run)
         if own.buffer.maps is None or other.buffer.maps is None:
-            self._meet_one_by_one(own, other, key_of, (values, times), gathered)
+            self._meet_one_by_one(own, other, keys_of(values), (values, times), gathered)
         else:
-            self._meet(own, other, key_of, (values, times), gathered)
+            self._meet(own, other, keys_of(values), (values, times), gathered)
         backend.key = NO_KEY
         backend.records_passed(len(run[0]))
         gathered.emit(emit, self._side_output)
@@ -198,7 +199,7 @@ class IntervalJoinOperator(CoFunctionOperator):
         self,
         own: _Side,
         other: _Side,
-        key_of: Callable[[Any], Any],
+        keys: list[Any],
         run: tuple[list[Any], list[int]],
         gathered: Gathered,
     ) -> None:
@@ -209,7 +210,6 @@ class IntervalJoinOperator(CoFunctionOperator):
         find_other, _ = theirs.maps()
         width, lower, upper = own.buffer.width, own.lower_ms, own.upper_ms
         values, times = run
-        keys = [key_of(value) for value in values]
         new: dict[int, list[Any]] = {}
         for key, value, time in zip(keys, values, times, strict=True):
             bucket = time // width
@@ -236,15 +236,15 @@ class IntervalJoinOperator(CoFunctionOperator):
         self,
         own: _Side,
         other: _Side,
-        key_of: Callable[[Any], Any],
+        keys: list[Any],
         run: tuple[list[Any], list[int]],
         gathered: Gathered,
     ) -> None:
         """The same where only the buckets of the current key can be had."""
         backend, width = self._backend, own.buffer.width
         assert backend is not None  # noqa: S101  (set by open)
-        for value, time in zip(*run, strict=True):
-            key = backend.key = key_of(value)
+        for key, value, time in zip(keys, *run, strict=True):
+            backend.key = key
             if own.buffer.add(time, value):
                 self._cleanup.add(own.gone_at(time // width), key, own.number)
             partners = other.buffer.between(time + own.lower_ms, time + own.upper_ms)

@@ -74,6 +74,7 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
         gathered.emit(emit, self._side_output)
 
     def _keys(self, values: list[Any]) -> list[Any]:
+        assert self._keys_of is not None  # noqa: S101  (set by open)
         keys = self._keys_of(values)
         if self._keyed.reads_ahead:
             self._keyed.expect(keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from riverrun.api.resolve import key_callable, reduce_callable
+from riverrun.api.resolve import reduce_callable
 from riverrun.api.state import ValueState, ValueStateDescriptor
 from riverrun.graph.specs import ReduceSpec
 from riverrun.runtime.emit import Emit
@@ -30,7 +30,7 @@ class ReduceOperator(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         backend = self._backend
-        assert backend is not None  # noqa: S101  (set by open)
+        assert backend is not None and self._keys_of is not None  # noqa: S101, PT018  (set by open)
         out = backend.fold(self._state, self._keys_of(values), values, self._reduce)
         backend.records_passed(len(values))
         emit(out, timestamps)
@@ -51,14 +51,13 @@ class FinalReduceOperator(FunctionOperator):
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (reduce exists on keyed streams only)
         super().open(context)
-        self._key = key_callable(context.key_selector)
+        self._keys_of = run_keys(context.key_selector)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
         del emit
-        key_of, reduce, state, times = self._key, self._reduce, self._values, self._times
-        assert key_of is not None  # noqa: S101  (set by open)
-        for index, value in enumerate(values):
-            key = key_of(value)
+        reduce, state, times = self._reduce, self._values, self._times
+        assert self._keys_of is not None  # noqa: S101  (set by open)
+        for index, (key, value) in enumerate(zip(self._keys_of(values), values, strict=True)):
             try:  # costs nothing unless the key is new; asking first costs a call per record
                 before = state[key]
             except KeyError:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import Any
 
-from riverrun.api.resolve import key_callable
 from riverrun.api.timer_service import TimeDomain
 from riverrun.api.trigger import Trigger, TriggerResult
 from riverrun.api.windows import GlobalWindow, Window
@@ -40,6 +39,7 @@ from riverrun.runtime.operators.window_namespaces import (
     window_of,
 )
 from riverrun.runtime.operators.window_states import WindowStates, WindowStateStore
+from riverrun.runtime.run_keys import run_keys
 from riverrun.runtime.timer_services import KeyedTimers
 from riverrun.state.backend import NO_KEY
 
@@ -60,7 +60,7 @@ class WindowOperator(Operator):
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (windows of all records have one key)
         self._name = context.name
-        self._key_of = key_callable(context.key_selector)
+        self._keys_of = run_keys(context.key_selector)
         backend = self._backend = context.states.keyed
         timers = self._timers = KeyedTimers(context.clock, backend, "window")
         runtime = context.runtime
@@ -78,9 +78,9 @@ class WindowOperator(Operator):
         self._lifecycles.open(context)
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        backend, key_of, add = self._backend, self._key_of, self._add
-        for value, timestamp in zip(values, self._times(values, timestamps), strict=False):
-            backend.key = key_of(value)
+        backend, add = self._backend, self._add
+        keys, times = self._keys_of(values), self._times(values, timestamps)
+        for value, backend.key, timestamp in zip(values, keys, times, strict=False):
             add(value, timestamp)
         backend.key = NO_KEY
         backend.records_passed(len(values))

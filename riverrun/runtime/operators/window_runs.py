@@ -77,23 +77,21 @@ class RunWindowOperator(WindowOperator):
         self._results.send(emit)
 
     def _at_now(self, values: list[Any]) -> _Groups:
-        key_of = self._key_of
         by_key: _ByKey = {}
-        for value in values:
-            by_key.setdefault(key_of(value), []).append(value)
+        for key, value in zip(self._keys_of(values), values, strict=True):
+            by_key.setdefault(key, []).append(value)
         now = self._timers.current_processing_time()
         last = now - (now - self._offset) % self._slide
         return dict.fromkeys(range(last, now - self._size, -self._slide), by_key)
 
     def _tumbling(self, values: list[Any], times: Iterable[int]) -> _Groups:
-        key_of, size, offset = self._key_of, self._size, self._offset
+        size, offset = self._size, self._offset
         groups: _Groups = {}
-        for value, timestamp in zip(values, times, strict=True):
+        for key, value, timestamp in zip(self._keys_of(values), values, times, strict=True):
             start = timestamp - (timestamp - offset) % size
             if start not in groups:
                 groups[start] = {} if self._is_open(start) else None
             by_key = groups[start]
-            key = key_of(value)
             if by_key is None:
                 self._backend.key = key
                 self._add(value, timestamp)
@@ -106,12 +104,11 @@ class RunWindowOperator(WindowOperator):
         return groups
 
     def _sliding(self, values: list[Any], times: Iterable[int]) -> _Groups:
-        key_of, size, slide, offset = self._key_of, self._size, self._slide, self._offset
+        size, slide, offset = self._size, self._slide, self._offset
         groups: _Groups = {}
-        for value, timestamp in zip(values, times, strict=True):
+        for key, value, timestamp in zip(self._keys_of(values), values, times, strict=True):
             last = timestamp - (timestamp - offset) % slide
             starts = range(last, timestamp - size, -slide)
-            key = key_of(value)
             added = 0
             for start in starts:
                 if start not in groups:

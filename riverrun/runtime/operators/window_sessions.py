@@ -44,10 +44,10 @@ class SessionOperator(MergingWindowOperator):
         )
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        backend, key_of = self._backend, self._key_of
+        backend = self._backend
         times = list(islice(self._times(values, timestamps), len(values)))
         ends = self._ends(values, times)
-        keys = [key_of(value) for value in values]
+        keys = self._keys_of(values)
         late = self._perhaps_late(keys, times, ends)
         whole, apart = _by_key(keys, values, times, ends, late)
         for key, (start, end, found) in whole.items():
