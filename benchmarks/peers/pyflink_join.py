@@ -53,9 +53,12 @@ class _Within(Stamped, KeyedCoProcessFunction):
             if 0 <= time_of(value) - time_of(other) <= WITHIN_MS:
                 yield sent(other, value)
 
-    def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> None:
+    def on_timer(
+        self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext
+    ) -> tuple[Sent, ...]:
         _forget(self._orders, timestamp - WITHIN_MS)
         _forget(self._shipments, timestamp)
+        return ()
 
 
 def _forget(side: ListState, until: int) -> None:

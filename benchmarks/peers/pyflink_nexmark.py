@@ -7,6 +7,10 @@ Where PyFlink's users would do it in another way, so does this: events are cut d
 them (a stream with two readers would be pickled for both), event times are given after that and only to queries that
 need them, and streams to be joined are parted by a side output. PyFlink's DataStream API has no window join: q8 takes
 both sides through one window and joins them in its function, which is what Flink's own does inside.
+
+The check may find q11 wrong in either mode: the two generators are out of step, sessions that are there already merge,
+and PyFlink 2.3 then counts too few bids. With ``--run`` as large as the check one of them makes all events in order,
+and q11 is right.
 """
 
 import argparse
@@ -359,10 +363,11 @@ def _check() -> int:
     parser.add_argument("--check", type=int, required=True)
     parser.add_argument("--workload", choices=BUILDS, nargs="*", default=list(BUILDS))
     parser.add_argument("--mode", default=SETTINGS["mode"])
+    parser.add_argument("--run", default=OWN["run"])
     arguments = parser.parse_args()
     wrong = 0
     for query in arguments.workload:
-        right = check(query, arguments.check, mode=arguments.mode)
+        right = check(query, arguments.check, mode=arguments.mode, run=arguments.run)
         wrong += not right
         print(f"{query}: {'right' if right else 'wrong'}", flush=True)
     return 1 if wrong else 0

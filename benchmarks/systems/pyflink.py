@@ -28,40 +28,40 @@ _LEFT_OUT: Final = {
     COLUMNS: "PyFlink's DataStream API has no columns; its Table API has, and that is Flink SQL"
 }
 
-_STATE: Final = ("--bundle-size", "300000", "--bundle-time", "60000")
-"""State is fetched and written back once a bundle for each key: large ones are best."""
-_TIMES: Final = ("--bundle-size", "100000", "--bundle-time", "1000", "--types", "pickled")
-_THREAD: Final = ("--mode", "thread")
-_THREAD_TIMES: Final = (*_THREAD, "--types", "pickled")
+_PICKLED: Final = ("--types", "pickled")
+_STATE: Final = ("--bundle-size", "300000", "--bundle-time", "60000", *_PICKLED)
+"""State is written back once a bundle for each key: large ones are best. The small run meets nearly every key."""
+_TIMES: Final = ("--bundle-size", "100000", "--bundle-time", "1000", *_PICKLED)
+_THREAD: Final = ("--mode", "thread", *_PICKLED)
 
 _NEXMARK_SIZES: Final[Mapping[str, Sizes]] = {
-    "q0": Sizes(20_000, 220_000),
-    "q1": Sizes(20_000, 320_000),
-    "q2": Sizes(20_000, 420_000),
-    "q3": Sizes(20_000, 320_000),
-    "q4": Sizes(5_000, 35_000),
-    "q5": Sizes(2_000, 12_000),
-    "q6": Sizes(5_000, 35_000),
-    "q7": Sizes(5_000, 30_000),
-    "q8": Sizes(20_000, 220_000),
-    "q11": Sizes(5_000, 25_000),
-    "q12": Sizes(5_000, 35_000),
+    "q0": Sizes(20_000, 140_000),
+    "q1": Sizes(20_000, 220_000),
+    "q2": Sizes(20_000, 270_000),
+    "q3": Sizes(20_000, 220_000),
+    "q4": Sizes(3_000, 18_000),
+    "q5": Sizes(2_000, 8_000),
+    "q6": Sizes(3_000, 18_000),
+    "q7": Sizes(5_000, 25_000),
+    "q8": Sizes(20_000, 170_000),
+    "q11": Sizes(2_000, 10_000),
+    "q12": Sizes(5_000, 45_000),
 }
 
 PYFLINK: Final = System(
     "pyflink",
     {
-        STATELESS: Case(_RECORDS, Sizes(20_000, 270_000)),
-        KEYED: Case(_RECORDS, Sizes(20_000, 100_000), _STATE),
-        STATE: Case(_RECORDS, Sizes(20_000, 140_000), _STATE),
-        SKEWED: Case(_RECORDS, Sizes(20_000, 140_000), _STATE),
-        WINDOWS: Case(_WINDOWS, Sizes(5_000, 30_000), _TIMES),
-        SLIDING: Case(_WINDOWS, Sizes(2_000, 8_000), _TIMES),
-        SESSIONS: Case(_WINDOWS, Sizes(3_000, 15_000), _TIMES),
-        JOIN: Case(_JOIN, Sizes(3_000, 15_000), _TIMES),
+        STATELESS: Case(_RECORDS, Sizes(20_000, 270_000), _PICKLED),
+        KEYED: Case(_RECORDS, Sizes(40_000, 120_000), _STATE),
+        STATE: Case(_RECORDS, Sizes(40_000, 160_000), _STATE),
+        SKEWED: Case(_RECORDS, Sizes(40_000, 160_000), _STATE),
+        WINDOWS: Case(_WINDOWS, Sizes(5_000, 55_000), _TIMES),
+        SLIDING: Case(_WINDOWS, Sizes(1_000, 7_000), _TIMES),
+        SESSIONS: Case(_WINDOWS, Sizes(1_000, 7_000), _TIMES),
+        JOIN: Case(_JOIN, Sizes(1_000, 6_000), _TIMES),
         LARGE_RECORDS: Case(_RECORDS, Sizes(20, 220), ("--bundle-size", "10")),
-        CHAIN: Case(_RECORDS, Sizes(10_000, 160_000)),
-        **{name: Case(_RECORDS, Sizes(20_000, 140_000), _STATE) for name in SUBTASKS},
+        CHAIN: Case(_RECORDS, Sizes(1_000, 9_000), _PICKLED),
+        **{name: Case(_RECORDS, Sizes(40_000, 160_000), _STATE) for name in SUBTASKS},
         **{name: Case(_NEXMARK, sizes, _TIMES) for name, sizes in _NEXMARK_SIZES.items()},
     },
     peer="pyflink",
@@ -73,17 +73,17 @@ PYFLINK_THREAD: Final = System(
     "pyflink-thread",
     {
         STATELESS: Case(_RECORDS, Sizes(20_000, 270_000), _THREAD),
-        KEYED: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD),
-        STATE: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD),
-        SKEWED: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD),
-        WINDOWS: Case(_WINDOWS, Sizes(5_000, 55_000), _THREAD_TIMES),
-        SLIDING: Case(_WINDOWS, Sizes(2_000, 12_000), _THREAD_TIMES),
-        SESSIONS: Case(_WINDOWS, Sizes(5_000, 35_000), _THREAD_TIMES),
-        JOIN: Case(_JOIN, Sizes(10_000, 80_000), _THREAD_TIMES),
+        KEYED: Case(_RECORDS, Sizes(40_000, 160_000), _THREAD),
+        STATE: Case(_RECORDS, Sizes(40_000, 160_000), _THREAD),
+        SKEWED: Case(_RECORDS, Sizes(40_000, 160_000), _THREAD),
+        WINDOWS: Case(_WINDOWS, Sizes(5_000, 55_000), _THREAD),
+        SLIDING: Case(_WINDOWS, Sizes(1_000, 6_000), _THREAD),
+        SESSIONS: Case(_WINDOWS, Sizes(1_000, 8_000), _THREAD),
+        JOIN: Case(_JOIN, Sizes(3_000, 23_000), _THREAD),
         LARGE_RECORDS: Case(_RECORDS, Sizes(20, 420), _THREAD),
-        CHAIN: Case(_RECORDS, Sizes(10_000, 160_000), _THREAD),
-        **{name: Case(_RECORDS, Sizes(20_000, 140_000), _THREAD) for name in SUBTASKS},
-        **{name: Case(_NEXMARK, sizes, _THREAD_TIMES) for name, sizes in _NEXMARK_SIZES.items()},
+        CHAIN: Case(_RECORDS, Sizes(1_000, 9_000), _THREAD),
+        **{name: Case(_RECORDS, Sizes(40_000, 160_000), _THREAD) for name in SUBTASKS},
+        **{name: Case(_NEXMARK, sizes, _THREAD) for name, sizes in _NEXMARK_SIZES.items()},
     },
     peer="pyflink",
     left_out=_LEFT_OUT,
