@@ -18,7 +18,8 @@ from benchmarks.setup_peers import ROOT
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "benchmarks.latency": (),
     "benchmarks.checkpoints": ("--quick",),
-    "benchmarks.big_state": ("--quick",),
+    "benchmarks.many_keys": (),
+    "benchmarks.exchange": (),
     "benchmarks.growth": (),
 }
 """With their flags, in the order in which they are run."""
