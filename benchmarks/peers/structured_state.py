@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.state import GroupState
 
@@ -185,7 +185,7 @@ def _loaded(held: Values | None) -> Any:
     return None if held is None else pickle.loads(held[0])
 
 
-class Processor(StatefulProcessor):
+class Processor(StatefulProcessor):  # type: ignore[misc]  # pyspark has no types for mypy
     """A keeper behind ``transformWithStateInPandas``."""
 
     def __init__(self, keeper: Keeper) -> None:
