@@ -242,13 +242,15 @@ def group_function(
     def handle(
         key: Values, frames: Iterator[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
-        kept: Values | None
-        if state.hasTimedOut:
-            held = _loaded(state.get)
-            kept, results = keeper.expire(key, held, state.getCurrentWatermarkMs())
-        else:
-            held = _loaded(state.get) if state.exists else None
+        held = _loaded(state.get) if state.exists else None
+        kept: Values | None = held
+        results: list[Values] = []
+        if not state.hasTimedOut:
             kept, results = keeper.update(key, _records(keeper, frames), held)
+        if keeper.timed:
+            # Where a key has records, its time has not run out in the same micro-batch even if it should have.
+            kept, over = keeper.expire(key, kept, state.getCurrentWatermarkMs())
+            results += over
         if kept is None:
             state.remove()
         else:
