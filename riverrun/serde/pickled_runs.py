@@ -16,6 +16,8 @@ __all__ = ["PickleRunCodec", "UnpicklableValue", "pickled"]
 
 _PROTOCOL: Final = 5
 _UNPICKLABLE: Final = (pickle.PicklingError, AttributeError, TypeError)
+_MANY: Final = 16
+"""Values that are worth a pickler of their own."""
 _LARGE: Final = 1024
 """Bytes of a record that count as many."""
 _PLAIN: Final = frozenset({bool, bytes, float, int, str, type(None)})
@@ -69,7 +71,7 @@ class PickleRunCodec:
 
 def pickled(values: list[Any]) -> bytes:
     """The values as one pickle of protocol 5."""
-    if values and _is_plain(values[0]):
+    if len(values) >= _MANY and _is_plain(values[0]):
         try:
             return _without_memo(values)
         except (*_UNPICKLABLE, ValueError):

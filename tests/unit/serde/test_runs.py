@@ -456,15 +456,16 @@ def test_what_comes_after_a_plain_value_may_be_anything() -> None:
     circle: list[Any] = [1]
     circle.append(circle)
     shared = {"a": [1]}
-    number, doubled, first, second, round_ = _through_pickle(
-        [(1, "a"), lambda x: 2 * x, shared, shared, circle]
+    plain = [(number, "a") for number in range(100)]
+    *numbers, doubled, first, second, round_ = _through_pickle(
+        [*plain, lambda x: 2 * x, shared, shared, circle]
     )
-    assert number == (1, "a")
+    assert numbers == plain
     assert doubled(4) == 8
     assert first == second == shared
     assert round_[1] is round_
-    with pytest.raises(UnpicklableValue, match="record 1 of the run"):
-        PickleRunCodec().encode([(1, 2), threading.Lock()])
+    with pytest.raises(UnpicklableValue, match="record 100 of the run"):
+        PickleRunCodec().encode([*plain, threading.Lock()])
 
 
 def _through_pickle(values: list[Any]) -> list[Any]:
