@@ -247,7 +247,7 @@ def group_function(
         results: list[Values] = []
         if not state.hasTimedOut:
             kept, results = keeper.update(key, _records(keeper, frames), held)
-        if keeper.timed:
+        if keeper.timed and kept is not None:
             # Where a key has records, its time has not run out in the same micro-batch even if it should have.
             kept, over = keeper.expire(key, kept, state.getCurrentWatermarkMs())
             results += over
