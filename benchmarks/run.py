@@ -75,7 +75,8 @@ def _measure(arguments: argparse.Namespace, console: Console) -> Results:
         console,
         path,
         expected=expected_seconds(saved_files(), quick=quick),
-        deadline_seconds=_QUICK_DEADLINE_SECONDS if quick else DEADLINE_SECONDS,
+        deadline_seconds=arguments.deadline
+        or (_QUICK_DEADLINE_SECONDS if quick else DEADLINE_SECONDS),
     )
     if arguments.publish and not quick:
         run_beside(results, console, path)
@@ -125,6 +126,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="what would be measured, and how long")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with a run's figures")
     parser.add_argument("--report", type=Path, metavar="FILE", help="show a run's figures again")
+    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="of one cell")
     parser.add_argument("--publish", action="store_true", help="write docs/benchmarks")
     return parser.parse_args()
 
