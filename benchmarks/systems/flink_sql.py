@@ -7,7 +7,7 @@ from benchmarks.workloads import COLUMNS, WORKLOADS
 
 FLINK_SQL: Final = System(
     "flink-sql",
-    {COLUMNS: Case("benchmarks.peers.flink_sql_columns", Sizes(2_000_000, 22_000_000))},
+    {COLUMNS: Case("benchmarks.peers.flink_sql_columns", Sizes(6_000_000, 36_000_000))},
     peer="pyflink",
     left_out=dict.fromkeys(
         (workload for workload in WORKLOADS if workload != COLUMNS),
