@@ -29,14 +29,14 @@ STRUCTURED: Final = System(
     {
         STATELESS: Case(_PEER, Sizes(1_000_000, 6_000_000)),
         **dict.fromkeys(
-            (KEYED, STATE, SKEWED, *SUBTASKS), Case(_PEER, Sizes(1_000_000, 2_000_000))
+            (KEYED, STATE, SKEWED, *SUBTASKS), Case(_PEER, Sizes(1_000_000, 3_000_000))
         ),
         WINDOWS: Case(_PEER, Sizes(1_000_000, 3_000_000)),
-        SLIDING: Case(_PEER, Sizes(1_000_000, 2_000_000)),
-        SESSIONS: Case(_PEER, Sizes(1_000_000, 2_000_000)),
+        SLIDING: Case(_PEER, Sizes(500_000, 1_500_000)),
+        SESSIONS: Case(_PEER, Sizes(500_000, 1_500_000)),
         JOIN: Case(_PEER, Sizes(100_000, 350_000)),
-        LARGE_RECORDS: Case(_PEER, Sizes(200, 1_200), _LARGE),
-        CHAIN: Case(_PEER, Sizes(200_000, 1_200_000)),
+        LARGE_RECORDS: Case(_PEER, Sizes(200, 1_000), _LARGE),
+        CHAIN: Case(_PEER, Sizes(100_000, 700_000)),
     },
     left_out={
         COLUMNS: "sums that are declared on columns are Spark SQL, which has a line of its own",
