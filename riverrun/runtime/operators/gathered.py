@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import repeat
 from typing import Any, Protocol, TypeAlias
 
 from riverrun.api.output_tag import OutputTag
@@ -70,22 +69,54 @@ def gather_keyed(
     """What ``call`` yields for each record; its key is the backend's and ``context`` has its time meanwhile."""
     values, timestamps = run
     gathered = Gathered(timed=timestamps is not None)
-    append, append_time = gathered.main[0].append, gathered.main[1].append
-    times = repeat(None) if timestamps is None else timestamps
-    for value, backend.key, time in zip(values, keys, times, strict=False):
+    if timestamps is None:
+        _gather_plain(call, zip(values, keys, strict=True), context, backend, gathered)
+    else:
+        _gather_timed(call, zip(values, keys, timestamps, strict=True), context, backend, gathered)
+    return gathered
+
+
+def _gather_plain(
+    call: Callable[[Any, Any], Any],
+    each: Iterable[tuple[Any, Any]],
+    context: RecordContext,
+    backend: _KeyHolder,
+    gathered: Gathered,
+) -> None:
+    """One of the two loops that most stateful jobs spend their time in."""
+    append, tag = gathered.main[0].append, OutputTag
+    for value, backend.key in each:
+        made = call(value, context)
+        if made is None:
+            continue
+        for item in made:
+            if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
+                gathered.add_side(item, None)
+            else:
+                append(item)
+
+
+def _gather_timed(
+    call: Callable[[Any, Any], Any],
+    each: Iterable[tuple[Any, Any, int]],
+    context: RecordContext,
+    backend: _KeyHolder,
+    gathered: Gathered,
+) -> None:
+    """The other one."""
+    append, append_time, tag = gathered.main[0].append, gathered.main[1].append, OutputTag
+    for value, backend.key, time in each:
         context.time = time
         made = call(value, context)
         if made is None:
             continue
         for item in made:
-            if type(item) is tuple and item and type(item[0]) is OutputTag and is_tagged(item):
+            if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
                 gathered.add_side(item, time)
             else:
                 append(item)
-                if time is not None:
-                    append_time(time)
+                append_time(time)
     context.time = None
-    return gathered
 
 
 def gather(

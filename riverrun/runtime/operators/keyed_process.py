@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from riverrun.api.output_tag import OutputTag
 from riverrun.api.process_functions import KeyedProcessFunction
 from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import KeyedProcessSpec
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
-from riverrun.runtime.operators.gathered import Gathered, is_tagged
+from riverrun.runtime.operators.gathered import gather_keyed
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.operators.timer_calls import CallsTimers, TimerCalls
-from riverrun.runtime.run_keys import run_keys
 from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
@@ -53,7 +51,6 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
 
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (the spec is for keyed streams)
-        self._keys_of = run_keys(context.key_selector)
         self._keyed = context.states.keyed
         super().open(context)
         timers = KeyedTimers(context.clock, self._keyed, USER_TIMERS)
@@ -64,11 +61,9 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
         )
 
     def process(self, values: list[Any], timestamps: list[int] | None, emit: Emit) -> None:
-        gathered = Gathered(timed=timestamps is not None)
-        if timestamps is None:
-            self._process_plain(values, gathered)
-        else:
-            self._process_timed(values, timestamps, gathered)
+        keys = self._keys(values)
+        run = values, timestamps
+        gathered = gather_keyed(self._process, run, self._context, self._keyed, keys)
         self._keyed.key = NO_KEY
         self._keyed.records_passed(len(values))
         gathered.emit(emit, self._side_output)
@@ -79,37 +74,3 @@ class KeyedProcessOperator(CallsTimers, FunctionOperator):
         if self._keyed.reads_ahead:
             self._keyed.expect(keys)
         return keys
-
-    def _process_plain(self, values: list[Any], gathered: Gathered) -> None:
-        """One of the two loops that most stateful jobs spend their time in."""
-        context, process, add = self._context, self._process, gathered.add_side
-        backend, tag = self._keyed, OutputTag
-        append = gathered.main[0].append
-        for value, backend.key in zip(values, self._keys(values), strict=True):
-            made = process(value, context)
-            if made is None:
-                continue
-            for item in made:
-                if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
-                    add(item, None)
-                else:
-                    append(item)
-
-    def _process_timed(self, values: list[Any], timestamps: list[int], gathered: Gathered) -> None:
-        """The other one."""
-        context, process, add = self._context, self._process, gathered.add_side
-        backend, tag = self._keyed, OutputTag
-        append, append_time = gathered.main[0].append, gathered.main[1].append
-        keys = self._keys(values)
-        for value, backend.key, time in zip(values, keys, timestamps, strict=True):
-            context.time = time
-            made = process(value, context)
-            if made is None:
-                continue
-            for item in made:
-                if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
-                    add(item, time)
-                else:
-                    append(item)
-                    append_time(time)
-        context.time = None
