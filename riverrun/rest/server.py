@@ -17,6 +17,7 @@ from riverrun.core import cluster_options as options
 from riverrun.core.errors import ConfigError, ExternalError
 from riverrun.rest.access import Access, TokenRequired
 from riverrun.rest.connections import BoundedHttp
+from riverrun.rest.page import WithPage
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class RestServer:
         self._socket: socket.socket | None = None
         self._tls = settings.access.tls()
         config = uvicorn.Config(
-            app if token is None else TokenRequired(app, token),
+            WithPage(app if token is None else TokenRequired(app, token)),
             log_config=None,
             access_log=False,
             lifespan="off",
