@@ -132,7 +132,7 @@ _BY_PREFIX: Final = {
     "jobstore": "cache-size type",
     "job-result-store": "delete-on-commit storage-path",
     "web": """
-        access-control-allow-origin address adaptive-scheduler.rescale-history.size checkpoints.history
+        address adaptive-scheduler.rescale-history.size checkpoints.history
         history log.path timeout tmpdir
     """,
     "historyserver": """

@@ -76,6 +76,19 @@ REST_CLIENT_CERTIFICATE: Final = ConfigOption(
 REST_CLIENT_KEY: Final = ConfigOption(
     "riverrun.rest.tls.client-key", optional(STRING), None, "PEM file with the key of it"
 )
+ALLOWED_ORIGINS: Final = ConfigOption(
+    "web.access-control-allow-origin",
+    optional(STRING),
+    None,
+    "other web pages that may call the interface, such as 'https://jobs.example', with commas between "
+    "them; '*': all. Its own page may always",
+)
+OPEN_PAGE: Final = ConfigOption(
+    "riverrun.rest.open-page",
+    BOOLEAN,
+    default=False,
+    description="whether a program that brings its own JobManager opens the page in a browser",
+)
 UPLOAD_DIR: Final = ConfigOption(
     "web.upload.dir",
     optional(STRING),

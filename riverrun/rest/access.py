@@ -7,7 +7,6 @@ have to prove who they are.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from riverrun.core import cluster_options as options
 from riverrun.core.errors import ConfigError
+from riverrun.core.loopback import is_loopback
 from riverrun.rest.app import answer_of
 from riverrun.rest.problems import HttpProblem
 
@@ -86,20 +86,6 @@ class Access:
                 f"loaded ({e}); expected PEM files that this process can read"
             ) from e
         return context
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches ``host``.
-
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "jobs.example")]
-    [True, True, True, False, False]
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class TokenRequired:

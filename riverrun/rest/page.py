@@ -7,7 +7,7 @@ reader's token where one is needed.
 from __future__ import annotations
 
 import hashlib
-import mimetypes
+import re
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -32,7 +32,16 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_TYPES: Final = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
+"""What is served, and what browsers are told that it is."""
+_NAME: Final = re.compile(r"([A-Za-z0-9_-]{1,60}/){0,4}[A-Za-z0-9_-]{1,60}\.[a-z]{1,5}")
+_SHOWN: Final = 100
 
 
 class WithPage:
@@ -40,7 +49,7 @@ class WithPage:
 
     def __init__(self, app: ASGIApp, folder: Path = ui.FOLDER) -> None:
         self._app = app
-        self._folder = folder.resolve()
+        self._folder = folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = _named(scope)
@@ -51,16 +60,16 @@ class WithPage:
         await response(scope, receive, send)
 
     def _file(self, name: str, headers: Headers) -> Response:
-        path = (self._folder / name).resolve()
-        if not path.is_relative_to(self._folder) or path.suffix == ".py" or not path.is_file():
-            return answer_of(HttpProblem(HTTPStatus.NOT_FOUND, f"{name}: not a file of the page"))
+        path = self._folder / name
+        if not _NAME.fullmatch(name) or path.suffix not in _TYPES or not path.is_file():
+            words = f"{name[:_SHOWN]}: not a file of the page"
+            return answer_of(HttpProblem(HTTPStatus.NOT_FOUND, words))
         content = path.read_bytes()
         tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
         ours = {**_HEADERS, "ETag": tag}
         if headers.get("if-none-match") == tag:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=ours)
-        kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
-        return Response(content, headers=ours, media_type=kind)
+        return Response(content, headers=ours, media_type=_TYPES[path.suffix])
 
 
 def _named(scope: Scope) -> str | None:

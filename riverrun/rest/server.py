@@ -15,8 +15,10 @@ from starlette.types import ASGIApp
 
 from riverrun.core import cluster_options as options
 from riverrun.core.errors import ConfigError, ExternalError
+from riverrun.core.loopback import is_loopback
 from riverrun.rest.access import Access, TokenRequired
 from riverrun.rest.connections import BoundedHttp
+from riverrun.rest.origins import Origins, OwnPages
 from riverrun.rest.page import WithPage
 
 log = logging.getLogger(__name__)
@@ -36,6 +38,7 @@ class ServerSettings:
     ports: range | tuple[int, ...] = (0,)
     """The first of them that is free is taken; 0: any."""
     access: Access = field(default_factory=Access)
+    origins: Origins = field(default_factory=Origins)
 
     @staticmethod
     def from_config(config: Mapping[str, str]) -> ServerSettings:
@@ -48,6 +51,7 @@ class ServerSettings:
             host=options.REST_BIND_ADDRESS.get(config),
             ports=ports_in(options.REST_BIND_PORT.get(config) or options.REST_PORT.get(config)),
             access=Access.from_config(config),
+            origins=Origins.from_config(config),
         )
         settings.access.check(settings.host)
         return settings
@@ -81,11 +85,10 @@ class RestServer:
         settings = settings or ServerSettings()
         settings.access.check(settings.host)
         self._settings = settings
-        token = settings.access.token
         self._socket: socket.socket | None = None
         self._tls = settings.access.tls()
         config = uvicorn.Config(
-            WithPage(app if token is None else TokenRequired(app, token)),
+            _guarded(app, settings),
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -140,6 +143,15 @@ class RestServer:
     def _run(self) -> None:
         if self._socket is not None:
             asyncio.run(self._server.serve(sockets=[self._socket]))
+
+
+def _guarded(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
+    """The application behind everything that turns callers away, and the page beside it."""
+    access = settings.access
+    if access.token is not None:
+        app = TokenRequired(app, access.token)
+    local = is_loopback(settings.host) and not access.proves_callers
+    return OwnPages(WithPage(app), settings.origins, local=local)
 
 
 def _bound(settings: ServerSettings) -> socket.socket:
