@@ -82,10 +82,12 @@ class FlameGraphs:
         key: tuple[str, ...],
         kind: FlameType,
         ask: Callable[[Sample], Sequence[Future[Answer]]],
+        since: int = 0,
     ) -> FlameGraph:
         """The latest flame graph of ``key``; another is begun if it is too old, or if there is none.
 
         ``ask`` lets the tasks of ``key`` sample themselves; none: there is nothing to look at.
+        One that was made before ``since``, in milliseconds since the epoch, is too old as well.
         """
         if not self.settings.enabled:
             return FlameGraph(DISABLED)
@@ -95,15 +97,17 @@ class FlameGraphs:
             while len(self._entries) > _REMEMBERED:
                 del self._entries[next(iter(self._entries))]
             self._collect(entry)
-            if not entry.pending and self._is_old(entry):
+            if not entry.pending and self._is_old(entry, since):
                 entry.pending = tuple(ask(self.settings.sample))
                 entry.asked_at = self._clock.monotonic()
-            if entry.counts is None:
+            if entry.counts is None or entry.made_at < since:
                 return FlameGraph(WAITING if entry.pending else TERMINATED)
             return FlameGraph(entry.made_at, tree_of(entry.counts, kind))
 
-    def _is_old(self, entry: _Entry) -> bool:
-        return entry.counts is None or self._clock.monotonic() - entry.made >= self.settings.kept_ms
+    def _is_old(self, entry: _Entry, since: int) -> bool:
+        if entry.counts is None or entry.made_at < since:
+            return True
+        return self._clock.monotonic() - entry.made >= self.settings.kept_ms
 
     def _collect(self, entry: _Entry) -> None:
         if not entry.pending:

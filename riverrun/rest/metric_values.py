@@ -9,6 +9,7 @@ from riverrun.rest.bodies.metrics import AggregatedMetric, Metric
 from riverrun.rest.problems import bad_request
 
 AGGREGATIONS: Final = ("min", "max", "sum", "avg", "skew")
+_EACH: Final = "*."
 
 
 def names_in(text: str | None) -> list[str]:
@@ -18,6 +19,22 @@ def names_in(text: str | None) -> list[str]:
     (['a', 'b.c'], [], [])
     """
     return [name for name in (text or "").split(",") if name]
+
+
+def of_each(names: Iterable[str], subtasks: int) -> list[str]:
+    """The names, with ``*.<metric>`` as that metric of every subtask.
+
+    >>> of_each(["1.a", "*.b.c"], 2)
+    ['1.a', '0.b.c', '1.b.c']
+    """
+    found: list[str] = []
+    for name in names:
+        if name.startswith(_EACH):
+            metric = name.removeprefix(_EACH)
+            found.extend(f"{index}.{metric}" for index in range(subtasks))
+        else:
+            found.append(name)
+    return found
 
 
 def picked(values: Mapping[str, float], wanted: Sequence[str]) -> list[Metric]:

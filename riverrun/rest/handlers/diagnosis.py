@@ -35,10 +35,11 @@ from riverrun.rest.vertex_rendering import subtask_of, vertex_of
 
 
 class Flames(msgspec.Struct, frozen=True):
-    """Which samples, and of which subtask; without one, of all."""
+    """Which samples, and of which subtask (without one, of all), made since when."""
 
     type: Literal["FULL", "ON_CPU", "OFF_CPU"] = "FULL"
     subtaskindex: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    since: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 def of_job_manager(rest: RestContext, call: Call[Nothing, Nothing, None]) -> ThreadDumpInfo:
@@ -75,7 +76,7 @@ def flame_graph(rest: RestContext, call: Call[OfVertex, Flames, None]) -> FlameG
         return asked
 
     key = (report.id, vertex.id, "" if index is None else str(index))
-    return rest.flame_graphs.get(key, FlameType(call.query.type), ask)
+    return rest.flame_graphs.get(key, FlameType(call.query.type), ask, call.query.since)
 
 
 def environment(rest: RestContext, call: Call[Nothing, Nothing, None]) -> EnvironmentInfo:

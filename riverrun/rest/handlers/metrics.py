@@ -13,7 +13,7 @@ from riverrun.core.ids import JobId
 from riverrun.rest.bodies.metrics import AggregatedMetrics, Metric, Metrics
 from riverrun.rest.context import RestContext
 from riverrun.rest.metric_scopes import job_metrics
-from riverrun.rest.metric_values import aggregated, names_in, number, picked
+from riverrun.rest.metric_values import aggregated, names_in, number, of_each, picked
 from riverrun.rest.problems import bad_request
 from riverrun.rest.routing import Call, Nothing, OfJob, OfSubtask, OfVertex, Route
 from riverrun.rest.vertex_rendering import subtask_of, vertex_of
@@ -67,14 +67,15 @@ def over_jobs(rest: RestContext, call: Call[Nothing, OverJobs, None]) -> Aggrega
 
 
 def of_vertex(rest: RestContext, call: Call[OfVertex, Wanted, None]) -> Metrics:
-    """Metrics of all subtasks of a vertex, named ``<subtask>.<metric>``."""
+    """Metrics of all subtasks of a vertex, named ``<subtask>.<metric>``; ``*.<metric>`` gets it of each."""
     vertex = vertex_of(rest.dispatcher.job(call.path.job), call.path.vertexid)
     values = {
         f"{subtask.index}.{name}": value
         for subtask in vertex.subtasks
         for name, value in subtask_metrics(subtask).items()
     }
-    return Metrics(picked(values, names_in(call.query.get)))
+    wanted = of_each(names_in(call.query.get), len(vertex.subtasks))
+    return Metrics(picked(values, wanted))
 
 
 def over_subtasks(rest: RestContext, call: Call[OfVertex, OverSubtasks, None]) -> AggregatedMetrics:

@@ -137,11 +137,13 @@ def test_metrics_are_listed_picked_and_summed_up(client: TestClient) -> None:
     base = f"/jobs/{JOB}/vertices/{SOURCE}"
     names = client.get(f"{base}/subtasks/0/metrics").json()["metrics"]
     one = client.get(f"{base}/metrics?get=1.numRecordsOut,absent").json()["metrics"]
+    each = client.get(f"{base}/metrics?get=*.numRecordsOut,*.absent").json()["metrics"]
     total = client.get(f"{base}/subtasks/metrics?get=numRecordsOut&agg=sum,skew").json()
     some = client.get(f"{base}/subtasks/metrics?get=numRecordsOut&agg=sum&subtasks=1-9").json()
 
     assert {"id": "numRecordsOut"} in names
     assert one == [{"id": "1.numRecordsOut", "value": "20"}]
+    assert [metric["id"] for metric in each] == ["0.numRecordsOut", "1.numRecordsOut"]
     assert total["metrics"] == [{"id": "numRecordsOut", "sum": 40.0, "skew": 0.0}]
     assert some["metrics"][0]["sum"] == 20.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -246,6 +247,25 @@ def test_flame_graphs_are_made_on_request_and_kept_for_a_while(
     assert len(dispatcher.asked) == 2
     clock.advance(60_000)
     assert client.get(f"{_VERTEX}/flamegraph").json() == graph
+    assert len(dispatcher.asked) == 4
+
+
+def test_a_flame_graph_that_was_made_before_the_wanted_time_is_made_again(
+    client: TestClient, dispatcher: RecordedDispatcher, clock: ManualClock
+) -> None:
+    client.get(f"{_VERTEX}/flamegraph")
+    dispatcher.answer.set_result(_STACKS)
+    made = client.get(f"{_VERTEX}/flamegraph").json()["endTimestamp"]
+    clock.advance(1000)
+    dispatcher.answer = Future()
+    later = {"since": made + 500}
+
+    assert client.get(f"{_VERTEX}/flamegraph", params=later).json() == {"endTimestamp": -3}
+    assert client.get(f"{_VERTEX}/flamegraph").json()["endTimestamp"] == made
+    assert len(dispatcher.asked) == 4
+    dispatcher.answer.set_result(_STACKS)
+    again = client.get(f"{_VERTEX}/flamegraph", params=later).json()
+    assert again["endTimestamp"] == made + 1000
     assert len(dispatcher.asked) == 4
 
 
