@@ -85,6 +85,7 @@ def task_manager_metrics(manager: TaskManager) -> dict[str, float]:
         "Status.JVM.Memory.Heap.Used": float(manager.memory_used),
         "taskSlotsTotal": float(manager.slots),
         "taskSlotsAvailable": float(manager.slots_free),
+        **manager.measured,
     }
 
 

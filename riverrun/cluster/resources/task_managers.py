@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from riverrun.core.ids import Millis
@@ -31,6 +31,8 @@ class TaskManager:
     since: int = 0
     """When it came, in milliseconds since the epoch."""
     lost_at: Millis | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
+    """What else Spark measures in it, by the names of Flink's metrics."""
 
     @property
     def slots_free(self) -> int:

@@ -35,6 +35,8 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     web_cancel: bool = True
     web_rescale: bool = True
     web_history: bool = False
+    web_shutdown: bool = False
+    """Whether `DELETE /cluster` ends the JobManager."""
 
 
 class DashboardConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):

@@ -61,7 +61,26 @@ class TaskManagersBody(msgspec.Struct, frozen=True):
     taskmanagers: list[TaskManagerBody]
 
 
+class RunningSubtask(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A subtask that runs in an executor."""
+
+    job_id: str
+    job_name: str
+    vertex_id: str
+    vertex_name: str
+    subtask: int
+    attempt: int
+    status: str
+    since: int
+    """When it came to its status."""
+    pid: int | None = None
+    """Of the worker process."""
+    busy_time_ms_per_second: float | None = None
+    """``None``: not measured yet."""
+
+
 class TaskManagerDetail(TaskManagerBody, frozen=True, kw_only=True, rename="camel"):
     """An executor with the subtasks that run in it."""
 
     allocated_slots: list[Slot]
+    subtasks: list[RunningSubtask]

@@ -53,7 +53,9 @@ def dashboard(rest: RestContext, call: Plain) -> DashboardConfiguration:
         timezone_offset=here.tm_gmtoff * 1000,
         flink_version=facts.version,
         flink_revision=facts.commit,
-        features=Features(),
+        features=Features(
+            web_submit=rest.programs is not None, web_shutdown=rest.shut_down is not None
+        ),
     )
 
 

@@ -43,10 +43,14 @@ class OfJobsTaskManager(OfJob, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Which part of the file: its last ``tail`` bytes, or those from ``offset`` on; else all of it."""
+    """Which part of the file: its last ``tail`` bytes, or those from ``offset`` on; else all of it.
+
+    ``limit`` is how many bytes are wanted at most, from the beginning of that part on.
+    """
 
     tail: Annotated[int, msgspec.Meta(ge=1)] | None = None
     offset: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 class _Files(Protocol):
@@ -136,11 +140,12 @@ def _main_file(files: _Files, ending: str) -> str:
 
 def _part(files: _Files, name: str, part: Part) -> Raw:
     start = -min(part.tail or _MOST, _MOST) if part.offset is None else part.offset
-    first = files.read(name, start, _MOST)
+    most = min(part.limit or _MOST, _MOST)
+    first = files.read(name, start, most)
     pieces, end = [first.data], first.start + len(first.data)
     size = len(first.data)
-    while first.data and end < first.size and size < _MOST:
-        piece = files.read(name, end, _MOST - size)
+    while first.data and end < first.size and size < most:
+        piece = files.read(name, end, most - size)
         if not piece.data or piece.start != end:
             break  # the file began anew meanwhile
         pieces.append(piece.data)

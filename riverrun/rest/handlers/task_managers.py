@@ -8,13 +8,14 @@ from typing import Final
 
 import msgspec
 
+from riverrun.cluster.job_report import JobReport, SubtaskReport, VertexReport
 from riverrun.cluster.resources.task_managers import TaskManager
-from riverrun.core.ids import JobId
-from riverrun.core.lifecycle import JobStatus, TaskStatus
+from riverrun.core.lifecycle import TaskStatus
 from riverrun.rest.bodies.metrics import AggregatedMetrics, Metrics
 from riverrun.rest.bodies.task_managers import (
     Hardware,
     Resource,
+    RunningSubtask,
     Slot,
     TaskManagerBody,
     TaskManagerDetail,
@@ -22,7 +23,7 @@ from riverrun.rest.bodies.task_managers import (
 )
 from riverrun.rest.context import RestContext
 from riverrun.rest.handlers.metrics import Aggregation, Wanted
-from riverrun.rest.metric_scopes import task_manager_metrics
+from riverrun.rest.metric_scopes import running_jobs, task_manager_metrics
 from riverrun.rest.metric_values import aggregated, names_in, picked
 from riverrun.rest.problems import not_found
 from riverrun.rest.resource_ids import resource_id
@@ -52,10 +53,13 @@ def all_of_them(rest: RestContext, call: Call[Nothing, Nothing, None]) -> TaskMa
 def detail(rest: RestContext, call: Call[OfTaskManager, Nothing, None]) -> TaskManagerDetail:
     """An executor with the subtasks that run in it."""
     manager = manager_of(rest, call.path)
-    tasks = Counter(_jobs_on(rest, manager.id))
+    subtasks = _subtasks_on(rest, manager.id)
+    tasks = Counter(subtask.job_id for subtask in subtasks)
     each = _resource(manager, 1)
     slots = [Slot(job_id=job, assigned_tasks=n, resource=each) for job, n in tasks.items()]
-    return TaskManagerDetail(**msgspec.structs.asdict(_body(manager)), allocated_slots=slots)
+    return TaskManagerDetail(
+        **msgspec.structs.asdict(_body(manager)), allocated_slots=slots, subtasks=subtasks
+    )
 
 
 def metrics(rest: RestContext, call: Call[OfTaskManager, Wanted, None]) -> Metrics:
@@ -87,21 +91,31 @@ def manager_of(rest: RestContext, path: OfTaskManager) -> TaskManager:
     raise not_found(f"task manager {path.taskmanagerid!r}: is not there; there are: {there}")
 
 
-def _jobs_on(rest: RestContext, manager: str) -> list[str]:
-    """The job of each subtask that runs on the executor."""
-    running = [
-        each.id
-        for each in rest.dispatcher.jobs()
-        if not JobStatus(each.status).is_globally_terminal_state()
-    ]
+def _subtasks_on(rest: RestContext, manager: str) -> list[RunningSubtask]:
     return [
-        job
-        for job in running
-        for vertex in rest.dispatcher.job(JobId(job)).vertices
+        _subtask(job, vertex, subtask)
+        for job in running_jobs(rest.dispatcher)
+        for vertex in job.vertices
         for subtask in vertex.subtasks
         if subtask.current.task_manager == manager
         and not TaskStatus(subtask.current.status).is_terminal()
     ]
+
+
+def _subtask(job: JobReport, vertex: VertexReport, subtask: SubtaskReport) -> RunningSubtask:
+    current = subtask.current
+    return RunningSubtask(
+        job_id=job.id,
+        job_name=job.name,
+        vertex_id=vertex.id,
+        vertex_name=vertex.name,
+        subtask=subtask.index,
+        attempt=current.attempt,
+        status=current.status,
+        since=current.timestamps.get(current.status, 0),
+        pid=current.pid,
+        busy_time_ms_per_second=subtask.metrics.get("busyTimeMsPerSecond"),
+    )
 
 
 def _body(manager: TaskManager) -> TaskManagerBody:

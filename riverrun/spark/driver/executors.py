@@ -17,6 +17,14 @@ from riverrun.spark.driver.session import SessionHandle
 _DRIVER: Final = "driver"
 _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fGMT"
 
+_PEAKS: Final = {
+    "JVMHeapMemory": "Status.JVM.Memory.Heap.Peak",
+    "JVMOffHeapMemory": "Status.JVM.Memory.NonHeap.Peak",
+    "DirectPoolMemory": "Status.JVM.Memory.Direct.Peak",
+    "ProcessTreePythonRSSMemory": "Status.Python.Memory.Peak",
+}
+"""What Spark keeps the largest value of -> our metric; Flink has no peaks, but its names fit."""
+
 _managers: Final[weakref.WeakValueDictionary[str, ResourceManager]] = weakref.WeakValueDictionary()
 _finding: Final = threading.Lock()
 
@@ -92,4 +100,14 @@ def _task_manager(told: dict[str, Any]) -> TaskManager:
         memory_max=told["maxMemory"],
         memory_used=told["memoryUsed"],
         since=int(came.timestamp() * 1000),
+        measured=_measured(told),
     )
+
+
+def _measured(told: dict[str, Any]) -> dict[str, float]:
+    """Metrics that come with the executor's heartbeats; what was not measured is zero, and left out."""
+    peaks = told.get("peakMemoryMetrics") or {}
+    found = {name: float(peaks[key]) for key, name in _PEAKS.items() if peaks.get(key)}
+    if "totalGCTime" in told:
+        found["Status.JVM.GarbageCollector.All.Time"] = float(told["totalGCTime"])
+    return found

@@ -131,6 +131,16 @@ def test_parts_of_a_log_are_read_by_offset_or_from_the_end(client: TestClient) -
     assert client.get("/jobmanager/log", params={"tail": -1}).status_code == 400
 
 
+def test_a_part_of_a_log_is_no_longer_than_wanted(client: TestClient) -> None:
+    some = client.get("/jobmanager/log", params={"offset": 2, "limit": 3})
+
+    assert some.text == "234"
+    assert (some.headers["X-Log-Start"], some.headers["X-Log-End"]) == ("2", "5")
+    assert some.headers["X-Log-Size"] == "10"
+    assert client.get("/jobmanager/log", params={"tail": 4, "limit": 1}).text == "6"
+    assert client.get("/jobmanager/log", params={"limit": 0}).status_code == 400
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -47,3 +47,15 @@ def test_an_executor_that_has_not_opened_its_port_is_there_already() -> None:
     (one,) = task_managers(json.dumps([told("0", hostPort="10.0.0.7")]), is_local=False)
 
     assert (one.host, one.port) == ("10.0.0.7", 0)
+
+
+def test_memory_and_collections_that_spark_measured_are_metrics() -> None:
+    peaks = {"JVMHeapMemory": 5000, "ProcessTreePythonRSSMemory": 0}
+    (one,) = task_managers(
+        json.dumps([told("0", peakMemoryMetrics=peaks, totalGCTime=7)]), is_local=False
+    )
+
+    assert one.measured == {
+        "Status.JVM.Memory.Heap.Peak": 5000,
+        "Status.JVM.GarbageCollector.All.Time": 7,
+    }
