@@ -26,7 +26,7 @@ export function Table({ caption, columns, rows, rowKey, empty = 'Nothing yet.', 
   const [order, setOrder] = useState(sorted);
   const shown = useMemo(() => inOrder(rows, columns, order), [rows, columns, order]);
   const head = html`<thead><tr>${columns.map((column) => html`<${Head} key=${column.title} ...${{ column, order, setOrder }} />`)}</tr></thead>`;
-  const row = (/** @type {any} */ item) => html`<tr key=${rowKey(item)}>
+  const row = (/** @type {any} */ item, /** @type {number | undefined} */ place) => html`<tr key=${rowKey(item)} aria-rowindex=${place}>
     ${columns.map((column) => html`<td key=${column.title} class=${classes(column.number && 'number')}>${column.cell(item)}</td>`)}
   </tr>`;
   if (shown.length > LONG) {
@@ -35,7 +35,7 @@ export function Table({ caption, columns, rows, rowKey, empty = 'Nothing yet.', 
   return html`<div class="scroll"><table class="grid">
     <caption class="hidden-words">${caption}</caption>${head}
     <tbody>
-      ${shown.map(row)}
+      ${shown.map((item) => row(item, undefined))}
       ${shown.length === 0 && html`<tr><td class="empty" colspan=${columns.length}>${empty}</td></tr>`}
     </tbody>
   </table></div>`;
@@ -55,7 +55,7 @@ function Head({ column, order, setOrder }) {
 
 /**
  * Rows of one height, of which only those in sight are in the document.
- * @param {{caption: string, head: any, row: (item: any) => any, rows: any[], columns: number}} props
+ * @param {{caption: string, head: any, row: (item: any, place: number) => any, rows: any[], columns: number}} props
  */
 function LongTable({ caption, head, row, rows, columns }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
@@ -70,15 +70,20 @@ function LongTable({ caption, head, row, rows, columns }) {
   }, []);
   const last = Math.min(rows.length, first + inSight + 2 * SPARE_ROWS);
   return html`<div class="scroll tall-box" ref=${box} tabindex="0" role="region" aria-label=${caption} style=${{ maxHeight: `${inSight * ROW_PX}px` }}>
-    <table class="grid tall-rows" aria-rowcount=${rows.length + 1}>
+    <table class="grid" aria-rowcount=${rows.length + 1}>
       <caption class="hidden-words">${caption}</caption>${head}
       <tbody>
-        <tr style=${{ height: `${first * ROW_PX}px` }} aria-hidden="true"><td colspan=${columns}></td></tr>
-        ${rows.slice(first, last).map(row)}
-        <tr style=${{ height: `${(rows.length - last) * ROW_PX}px` }} aria-hidden="true"><td colspan=${columns}></td></tr>
+        <${OutOfSight} key="above" rows=${first} columns=${columns} />
+        ${rows.slice(first, last).map((item, at) => row(item, first + at + 2))}
+        <${OutOfSight} key="below" rows=${rows.length - last} columns=${columns} />
       </tbody>
     </table>
   </div>`;
+}
+
+/** The room of rows that are not in the document. @param {{rows: number, columns: number}} props */
+function OutOfSight({ rows, columns }) {
+  return html`<tr class="out-of-sight" aria-hidden="true"><td colspan=${columns} style=${{ height: `${Math.max(0, rows) * ROW_PX}px` }}></td></tr>`;
 }
 
 /**
