@@ -173,6 +173,10 @@ PythonRequirements: TypeAlias = Annotated[
         "from a folder.",
     ),
 ]
+WithPage: TypeAlias = Annotated[
+    bool,
+    typer.Option("--ui", help="Serve the web page of the jobs, and open it in a browser."),
+]
 Attach: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -34,10 +34,11 @@ from riverrun.cli.demo_transactions import (
 )
 from riverrun.connectors.callback import CallbackSink
 from riverrun.connectors.datagen import DataGeneratorSource
-from riverrun.core import options
+from riverrun.core import cluster_options, options
 from riverrun.core.configuration import Configuration
 from riverrun.core.time import Duration, Time
 from riverrun.datastream.environment import StreamExecutionEnvironment
+from riverrun.ui.opening import PORTS
 
 _RATE: Final = 20_000.0
 _CHECKPOINT_MS: Final = 1_000
@@ -45,15 +46,15 @@ _REFRESH_S: Final = 0.25
 _LATE: Final = OutputTag("late")
 
 
-def run_demo(*, seconds: float, rate: float | None, parallelism: int, master: str | None) -> bool:
+def run_demo(
+    *, seconds: float, rate: float | None, parallelism: int, master: str | None, ui: bool = False
+) -> bool:
     """Run the demo; False when the sums are not the generator's own."""
     console = Console()
     rate = _RATE if rate is None else rate
     transactions = Transactions(rate)
     board = Scoreboard(int(rate * seconds))
-    configuration = Configuration()
-    if master is not None:
-        configuration.set_string(options.MASTER.key, master)
+    configuration = _configuration(master, ui=ui)
     with StreamExecutionEnvironment.get_execution_environment(configuration) as env:
         env.set_parallelism(parallelism)
         env.enable_checkpointing(_CHECKPOINT_MS)
@@ -76,8 +77,21 @@ def run_demo(*, seconds: float, rate: float | None, parallelism: int, master: st
             live.update(screen(board, parallelism, story.checkpoints), refresh=True)
         job.result()
         first = (board.first_at or started) - started
+        if ui and sys.stdin.isatty():
+            console.input("The page stays until you press Enter ...")
     expected = transactions.expected(board.expected)
     return summary(console, board, story.recovery(), first, expected)
+
+
+def _configuration(master: str | None, *, ui: bool) -> Configuration:
+    """The demo's job can be watched on the web page, too."""
+    configuration = Configuration()
+    if master is not None:
+        configuration.set_string(options.MASTER.key, master)
+    configuration.set_string(cluster_options.REST_ENABLED.key, "true")
+    configuration.set_string(cluster_options.REST_BIND_PORT.key, PORTS)
+    configuration.set_string(cluster_options.OPEN_PAGE.key, str(ui).lower())
+    return configuration
 
 
 def _define(env: StreamExecutionEnvironment, board: Scoreboard, made: Transactions) -> None:

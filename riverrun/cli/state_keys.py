@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from typing import Any
-
-from riverrun.serde.types import BasicType, BasicTypeInfo, TypeInformation
+from riverrun.state_processor.key_text import key_candidates
 from riverrun.state_processor.names import NotInSavepoint
 from riverrun.state_processor.table import StateTable
 
@@ -25,20 +22,3 @@ def rows_of_key(table: StateTable, written: str) -> StateTable:
             return found
     place = f"state {table.name!r} of operator {table.operator!r}"
     raise NotInSavepoint(place, "key", written, ())
-
-
-def key_candidates(key_type: TypeInformation | None, written: str) -> list[Any]:
-    """What the text may mean, the likeliest first.
-
-    >>> key_candidates(None, "42"), key_candidates(None, "('a', 1)"), key_candidates(None, "x")
-    (['42', 42], ["('a', 1)", ('a', 1)], ['x'])
-    """
-    try:
-        literal = [ast.literal_eval(written)]
-    except (ValueError, SyntaxError):
-        literal = []
-    if key_type is None:
-        return [written, *literal]
-    if isinstance(key_type, BasicTypeInfo) and key_type.basic_type is BasicType.STRING:
-        return [written]
-    return [key_type.coerce(each) for each in literal] + [written]

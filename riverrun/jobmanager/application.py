@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from riverrun.cluster.job_master.master import JobMaster
-from riverrun.core import options
+from riverrun.core import cluster_options, options
 from riverrun.graph.executor import JobSubmission
 from riverrun.jobmanager.job_manager import JobManager
 from riverrun.spark.driver.executor import SparkExecutor
+from riverrun.ui.opening import open_page
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,9 @@ class ApplicationExecutor:
             SparkExecutor.create(master=master, config=settings, session=session), settings
         )
         url = manager.serve()
-        sys.stderr.write(f"JobManager: {url}\n")
+        sys.stderr.write(f"JobManager: {url} (open it in a browser to see the jobs)\n")
+        if cluster_options.OPEN_PAGE.get(settings):
+            open_page(url)
         return ApplicationExecutor(manager)
 
     @property

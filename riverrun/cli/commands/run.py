@@ -28,6 +28,7 @@ from riverrun.cli.arguments import (
     PythonModule,
     PythonRequirements,
     Resume,
+    WithPage,
 )
 from riverrun.cli.program_call import Needs, ProgramCall, importable
 from riverrun.cli.program_settings import command_line, effective_settings, handed_to_programs
@@ -35,6 +36,7 @@ from riverrun.cli.pyflink_names import pyflink_names
 from riverrun.cli.session_arguments import Address, AsJson
 from riverrun.core import cluster_options, options
 from riverrun.core.config_sources.setting import Origin, Setting, Source
+from riverrun.ui.opening import PORTS, open_page
 
 if TYPE_CHECKING:
     from riverrun.graph.executor import RunningJob
@@ -79,6 +81,7 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     claim_mode: ClaimMode = None,
     resume: Resume = False,
     job_id: JobIdentity = None,
+    ui: WithPage = False,
 ) -> None:
     """Run a script; its environment begins with the options given here.
 
@@ -100,8 +103,10 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     given = command_line(master, parallelism, define or (), named)
     config = effective_settings(given, config_file).values()
     place = _job_manager(address, config, detached=detached, master=master)
-    if place is not None:
-        given = command_line(place, parallelism, define or (), named)
+    if ui and place is None:
+        named |= _page_words(config)
+    if ui or place is not None:
+        given = command_line(place or master, parallelism, define or (), named)
     if from_checkpoint is not None or resume:
         is_here = place is None
         given = _looked_up(given, config, from_checkpoint, resume=resume, is_here=is_here)
@@ -110,7 +115,7 @@ def run(  # noqa: PLR0913  (one parameter for each option)
             stack.enter_context(pyflink_names())
         stack.enter_context(importable(python_files))
         stack.enter_context(handed_to_programs(given, config_file))
-        stack.enter_context(_told(is_there=place is not None, as_json=as_json))
+        stack.enter_context(_told(place, as_json=as_json, ui=ui))
         raise typer.Exit(program.run())
 
 
@@ -124,6 +129,27 @@ def _words(given: Mapping[str, str | bool | None], needs: Needs) -> Words:
     for key, (name, path) in needs.settings().items():
         if path is not None:
             found[key] = (name, path)
+    return found
+
+
+def _page_words(config: Mapping[str, str]) -> Words:
+    """What lets jobs that run here be seen on a page.
+
+    Raises:
+        typer.BadParameter: no JobManager would serve it.
+    """
+    if options.MASTER.get(config) == "in-process":
+        raise typer.BadParameter(
+            "--ui: jobs on the master 'in-process' have no JobManager that could serve the page; "
+            "use local[N], or send them with -m to one that river cluster start began"
+        )
+    found = {
+        cluster_options.REST_ENABLED.key: ("--ui", "true"),
+        cluster_options.OPEN_PAGE.key: ("--ui", "true"),
+    }
+    ports = (cluster_options.REST_BIND_PORT, cluster_options.REST_PORT)
+    if not any(option.is_set(config) for option in ports):
+        found[cluster_options.REST_BIND_PORT.key] = ("--ui", PORTS)
     return found
 
 
@@ -153,9 +179,9 @@ def _job_manager(
 
 
 @contextmanager
-def _told(*, is_there: bool, as_json: bool) -> Iterator[None]:
-    """In this block, ids of jobs that were sent to a JobManager are printed."""
-    if not is_there:
+def _told(place: str | None, *, as_json: bool, ui: bool) -> Iterator[None]:
+    """In this block, ids of jobs that were sent to the JobManager at ``place`` are printed."""
+    if place is None:
         yield
         return
     # These load the program side, which the script needs too.
@@ -168,6 +194,10 @@ def _told(*, is_there: bool, as_json: bool) -> Iterator[None]:
         else:
             # Scripts that parse the output of Flink's command find the id in this line.
             typer.echo(f"Job has been submitted with JobID {job.job_id}")
+        if ui:
+            page = f"{place}/#/jobs/{job.job_id}"
+            typer.echo(f"Web page: {page}", err=True)
+            open_page(page)
 
     with announced(tell):
         yield

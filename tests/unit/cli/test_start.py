@@ -63,17 +63,21 @@ class TestDemo:
         return made
 
     def test_the_options_reach_the_demo(self, calls: list[dict[str, Any]]) -> None:
-        options = ["--seconds", "3", "--rate", "50", "-p", "4", "--master", "in-process"]
+        options = ["--seconds", "3", "--rate", "50", "-p", "4", "--master", "in-process", "--ui"]
 
         assert CliRunner().invoke(app, ["demo", *options]).exit_code == 0
-        assert calls == [{"seconds": 3, "rate": 50, "parallelism": 4, "master": "in-process"}]
+        (call,) = calls
+        assert (call["seconds"], call["rate"], call["parallelism"]) == (3, 50, 4)
+        assert (call["master"], call["ui"]) == ("in-process", True)
 
     def test_without_options_it_lasts_about_half_a_minute(
         self, calls: list[dict[str, Any]]
     ) -> None:
         CliRunner().invoke(app, ["demo"])
 
-        assert calls == [{"seconds": 20, "rate": None, "parallelism": 2, "master": None}]
+        (call,) = calls
+        assert (call["seconds"], call["rate"], call["parallelism"]) == (20, None, 2)
+        assert (call["master"], call["ui"]) == (None, False)
 
     def test_wrong_totals_are_a_failure(self, calls: list[dict[str, Any]]) -> None:
         assert CliRunner().invoke(app, ["demo", "--seconds", "200"]).exit_code == 1
