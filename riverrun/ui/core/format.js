@@ -37,8 +37,8 @@ export function percent(share) {
 /** Milliseconds: 950 → '950 ms', 61000 → '1 m 1 s'. @param {number | null | undefined} ms */
 export function duration(ms) {
   if (!known(ms) || ms < 0) return NONE;
-  if (ms < 1000) return `${ms < 10 && ms % 1 ? ms.toFixed(1) : Math.round(ms)} ms`;
-  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 999.5) return `${ms < 10 && ms % 1 ? ms.toFixed(1) : Math.round(ms)} ms`;
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   const parts = [[86_400, 'd'], [3600, 'h'], [60, 'm'], [1, 's']];
   let left = seconds;
@@ -71,12 +71,16 @@ export function ago(ms, now = Date.now()) {
 
 /** @param {number} value @param {number} base @param {string[]} units */
 function scaled(value, base, units) {
-  let size = Math.abs(value);
+  let size = rounded(Math.abs(value));
   let unit = 0;
   while (size >= base && unit < units.length - 1) {
-    size /= base;
     unit += 1;
+    size = rounded(Math.abs(value) / base ** unit);
   }
-  const digits = unit === 0 && Number.isInteger(value) ? 0 : size < 10 ? 2 : size < 100 ? 1 : 0;
-  return `${value < 0 ? '-' : ''}${Number(size.toFixed(digits))}${units[unit]}`;
+  return `${value < 0 ? '-' : ''}${size}${units[unit]}`;
+}
+
+/** Three digits, or all of a larger number. @param {number} size */
+function rounded(size) {
+  return Number(size.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0));
 }

@@ -33,7 +33,8 @@ export function go(...parts) {
  * @returns {{page: Page, names: Names, query: URLSearchParams} | null}
  */
 export function find(pages, hash) {
-  const [path, query = ''] = hash.replace(/^#/, '').split('?');
+  const [path, ...rest] = hash.replace(/^#/, '').split('?');
+  const query = rest.join('?');
   const steps = path.split('/').filter(Boolean);
   for (const page of pages) {
     const names = namesIn(page.path.split('/').filter(Boolean), steps);
