@@ -9,6 +9,7 @@ in scripts/ui, then this script, and look at what changed.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 INSTALLED = ROOT / ".cache" / "ui"
-"""Where npm puts the packages; the type check reads their types there."""
+"""Where npm puts the packages: those that are copied, and those that only checks need."""
 VENDOR = ROOT / "riverrun" / "ui" / "vendor"
 
 
@@ -51,15 +52,20 @@ COPIES = (
 def install() -> Path:
     """The folder with the packages, installed from the lock file unless they are there already."""
     INSTALLED.mkdir(parents=True, exist_ok=True)
-    lock = (HERE / "package-lock.json").read_bytes()
+    wanted = (HERE / "package-lock.json").read_bytes()
     done = INSTALLED / "installed.json"
-    if not done.exists() or done.read_bytes() != lock:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, INSTALLED / name)
-        subprocess.run(
-            [npm(), "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=INSTALLED, check=True
-        )
-        done.write_bytes(lock)
+    with (INSTALLED / "install.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists() or done.read_bytes() != wanted:
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(HERE / name, INSTALLED / name)
+            command = [npm(), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+            if subprocess.run(command, cwd=INSTALLED, check=False).returncode:
+                raise SystemExit(
+                    f"ui: {' '.join(command)} failed; the packages of scripts/ui/package.json are "
+                    "needed: check the network, or set a registry with npm_config_registry"
+                )
+            done.write_bytes(wanted)
     return INSTALLED / "node_modules"
 
 
