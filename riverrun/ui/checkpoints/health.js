@@ -81,7 +81,7 @@ function stuck({ checkpoints, timeout, now, waits }) {
   const usual = usualOf(checkpoints);
   const first = usual === undefined && took >= LATE_MS;
   if (!isSlow(took, usual) && !first) return undefined;
-  const waited = waits?.checkpoint === running.id ? waits.names : [];
+  const waited = waits && waits.checkpoint === running.id ? waits.names : [];
   const who = waited.length > 0
     ? `; ${named(waited)} ${waited.length > 1 ? 'have' : 'has'} not acknowledged yet`
     : `; ${running.num_acknowledged_subtasks} of ${running.num_subtasks} subtasks have acknowledged`;
@@ -108,9 +108,9 @@ function slow({ checkpoints, interval, last }, newest) {
   const compared = unusual && known(usual)
     ? `${times(took / usual)} the usual ${duration(usual)}`
     : `longer than the ${duration(interval)} between two`;
-  const known_ = last?.checkpoint === newest.id ? last : undefined;
-  const who = known_ ? `; '${shortName(known_.name)}' was the last to acknowledge` : '';
-  const why = known_?.phase ? `: mostly ${PHASES[known_.phase].name}, ${PHASES[known_.phase].about}` : '';
+  const same = last && last.checkpoint === newest.id ? last : undefined;
+  const who = same ? `; '${shortName(same.name)}' was the last to acknowledge` : '';
+  const why = same?.phase ? `: mostly ${PHASES[same.phase].name}, ${PHASES[same.phase].about}` : '';
   return { tone: 'wait', about: newest.id, words: `The last checkpoint took ${duration(took)}, ${compared}${who}${why}.` };
 }
 
