@@ -1,0 +1,117 @@
+// Reads a log file into a window, one request at a time: its end first, then what comes, and earlier parts.
+
+import { LogWindow } from './window.js';
+
+const FIRST_BYTES = 256 << 10;
+const PART_BYTES = 512 << 10;
+
+/**
+ * Reads a part of the file: its last `tail` bytes, or `limit` bytes from `offset` on.
+ * @typedef {(part: {tail: number} | import('./window.js').Wish) => Promise<import('./window.js').Piece>} Read
+ */
+
+export class LogReader {
+  /** Why the last request failed; '' if it did not. */
+  problem = '';
+  isOpen = false;
+  /** How often the file turned out to be another one than before. */
+  anew = 0;
+  /** The request that others wait for. */
+  #last = Promise.resolve();
+
+  /** @param {Read} read @param {() => void} [tell] called after each change @param {LogWindow} [window] */
+  constructor(read, tell = () => {}, window = new LogWindow()) {
+    this.read = read;
+    this.tell = tell;
+    this.window = window;
+  }
+
+  get hasEarlier() {
+    return this.window.start > 0;
+  }
+
+  get hasLater() {
+    return this.window.end < this.window.size;
+  }
+
+  /** Show the end of the file. */
+  open() {
+    return this.#alone(() => this.#open());
+  }
+
+  /** Load the part before the window. */
+  earlier() {
+    return this.#alone(() => this.#earlier());
+  }
+
+  /**
+   * Load earlier parts until something is found in one, or there are no more.
+   * @param {(rows: import('./window.js').Row[]) => boolean} isIn
+   * @param {AbortSignal} signal
+   * @returns {Promise<boolean>} whether it was found
+   */
+  async earlierUntil(isIn, signal) {
+    let found = false;
+    while (!found && this.hasEarlier && !signal.aborted) {
+      const { start } = this.window;
+      await this.earlier();
+      if (this.problem || this.window.start >= start) return false;
+      found = isIn(this.window.rows.filter((row) => row.at < start));
+    }
+    return found;
+  }
+
+  /**
+   * Look for what was written since. A reader who is not at the end loses no rows: when the window is full,
+   * new ones wait.
+   * @param {boolean} atEnd
+   */
+  look(atEnd) {
+    return this.#alone(async () => {
+      if (!this.isOpen) return this.#open();
+      return this.#later(atEnd ? PART_BYTES : Math.min(PART_BYTES, this.window.room));
+    });
+  }
+
+  /** Show the end of the file again. */
+  async toEnd() {
+    const { end, size } = this.window;
+    await (size - end > PART_BYTES ? this.open() : this.look(true));
+  }
+
+  async #open() {
+    this.window.reset(await this.read({ tail: FIRST_BYTES }));
+    this.isOpen = true;
+  }
+
+  /** @param {number} limit */
+  async #later(limit) {
+    await this.#afterAnew(this.window.takeLater(await this.read(this.window.later(limit))));
+  }
+
+  async #earlier() {
+    const wish = this.window.earlier(PART_BYTES);
+    if (wish) await this.#afterAnew(this.window.takeEarlier(await this.read(wish)));
+  }
+
+  /** @param {import('./window.js').Outcome} outcome */
+  async #afterAnew(outcome) {
+    if (outcome !== 'anew') return;
+    this.anew += 1;
+    await this.#open();
+  }
+
+  /** @param {() => Promise<void>} step */
+  #alone(step) {
+    this.#last = this.#last.then(async () => {
+      try {
+        await step();
+        this.problem = '';
+      } catch (error) {
+        this.problem = error instanceof Error ? error.message : String(error);
+      }
+      this.tell();
+    });
+    return this.#last;
+  }
+}
