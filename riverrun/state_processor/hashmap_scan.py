@@ -52,6 +52,19 @@ class HashmapScan:
             for _, count in block.groups
         )
 
+    def indexed(self, groups: range) -> Iterator[tuple[int, int, int]]:
+        """Key group, entries and bytes, as far as the index tells without anything being decoded.
+
+        A block is shared out by its entries; those that later ones replace count too.
+        """
+        for section in self._sections:
+            for block in section.blocks:
+                everything = sum(count for _, count in block.groups) or 1
+                for group, count in block.groups:
+                    if group in groups:
+                        share = len(block.data) * count // everything
+                        yield group, 0 if block.removed else count, share
+
     def blocks(self, groups: range) -> Iterator[StateBlock]:
         """The entries of ``groups``, each with its last value."""
         if not self._once:
