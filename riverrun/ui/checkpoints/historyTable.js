@@ -7,13 +7,19 @@ import { Badge } from '../parts/badge.js';
 import { Bar } from '../parts/bars.js';
 import { Copy } from '../parts/copy.js';
 import { Table } from '../parts/table.js';
-import { typeWords } from './words.js';
+import { endOf, typeWords } from './words.js';
 
-/** @param {{job: string, history: any[]}} props */
-export function HistoryTable({ job, history }) {
-  const columns = useMemo(() => columnsOf(job, history), [job, history]);
-  return html`<${Table} caption="Checkpoints" columns=${columns} rows=${history} rowKey=${(/** @type {any} */ each) => each.id}
+/** @param {{job: string, now: number, history: any[]}} props now: by the JobManager's clock */
+export function HistoryTable({ job, now, history }) {
+  const rows = useMemo(() => history.map((each) => soFar(each, now)), [history, now]);
+  const columns = useMemo(() => columnsOf(job, rows), [job, rows]);
+  return html`<${Table} caption="Checkpoints" columns=${columns} rows=${rows} rowKey=${(/** @type {any} */ each) => each.id}
     empty="No checkpoint has begun yet." />`;
+}
+
+/** The answer counts up to the latest acknowledgement; one that waits for the next has taken longer. @param {any} each @param {number} now */
+function soFar(each, now) {
+  return each.status === 'IN_PROGRESS' ? { ...each, end_to_end_duration: Math.max(0, now - each.trigger_timestamp) } : each;
 }
 
 /** @param {string} job @param {any[]} history @returns {import('../parts/table.js').Column<any>[]} */
@@ -43,16 +49,16 @@ export function Measured({ value, most, words, exactly = words }) {
   return html`<span class="measured">${words}<${Bar} value=${value} most=${most} label=${exactly} /></span>`;
 }
 
-/** Where a checkpoint lies, or why it does not exist. @param {{checkpoint: any}} props */
-export function Whereabouts({ checkpoint }) {
+/** Where a checkpoint lies, or why it does not exist. @param {{checkpoint: any, full?: boolean}} props full: with its whole path */
+export function Whereabouts({ checkpoint, full }) {
   const { status, failure_message: reason, external_path: path, discarded } = checkpoint;
   if (status === 'FAILED') return html`<span class="checkpoint-reason">${reason ?? 'no reason is known'}</span>`;
   if (!path) return html`<span class="muted">in progress</span>`;
-  if (discarded) return html`<span class="muted">deleted: newer ones took its place</span>`;
-  return html`<${Path} path=${path} />`;
+  if (discarded) return html`<span class="muted" title="Newer ones took its place.">deleted</span>`;
+  return html`<${Path} path=${path} full=${full} />`;
 }
 
-/** A snapshot's path with what can be done with it. @param {{path: string}} props */
-export function Path({ path }) {
-  return html`<span class="checkpoint-path"><a class="mono" href=${link('/state', { path })} title="Look into its state">${path}</a> <${Copy} text=${path} what="the path" /></span>`;
+/** A snapshot's path with what can be done with it. @param {{path: string, full?: boolean}} props */
+export function Path({ path, full }) {
+  return html`<span class="checkpoint-path"><a class="mono" href=${link('/state', { path })} title=${`Look into its state: ${path}`}>${full ? path : endOf(path)}</a> <${Copy} text=${path} what="the path" /></span>`;
 }

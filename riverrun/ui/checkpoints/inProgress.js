@@ -43,6 +43,6 @@ function AwaitedVertex({ id, checkpoint, part }) {
   const { value } = useLive(`/jobs/${id}/checkpoints/details/${checkpoint}/subtasks/${part.id}`);
   const missing = part.subtasks - part.acknowledged;
   const who = value?.subtasks.filter((/** @type {any} */ each) => each.status === 'pending').map((/** @type {any} */ each) => each.index);
-  const which = who?.length > 0 ? `: ${who.length === 1 ? 'subtask' : 'subtasks'} ${ranges(who)}` : '';
-  return html`<li><a href=${link('/jobs', id, 'vertices', part.id)}>${part.name}</a> ${missing} of ${part.subtasks}${which}</li>`;
+  const which = who?.length > 0 ? `, ${who.length === 1 ? 'subtask' : 'subtasks'} ${ranges(who)}` : '';
+  return html`<li><a href=${link('/jobs', id, 'vertices', part.id)}>${part.name}</a>: ${missing} of ${part.subtasks}${which}</li>`;
 }

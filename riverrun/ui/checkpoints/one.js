@@ -55,7 +55,7 @@ function Summary({ checkpoint, last }) {
         ['Written', `${bytes(checkpoint.checkpointed_size)}${checkpoint.checkpointed_size < checkpoint.state_size ? ', the rest was there from earlier ones' : ''}`],
         ['Waited at barriers', bytes(checkpoint.alignment_buffered)],
         ['Records stored on their way', bytes(checkpoint.persisted_data)],
-        ['Where, or why not', html`<${Whereabouts} checkpoint=${checkpoint} />`],
+        ['Where, or why not', html`<${Whereabouts} checkpoint=${checkpoint} full=${true} />`],
       ]} />
     <//>`;
 }

@@ -34,7 +34,7 @@ export function AllCheckpoints({ id, job }) {
         ${running && job.now - running.trigger_timestamp > SHOWN_AFTER_MS && html`<${InProgress} key=${running.id} id=${id} job=${job} checkpoint=${running} />`}
         <${Panel} title="History" flush=${true} tools=${html`<${TriggerCheckpoint} id=${id} job=${job} />`}>
           <${Plots} job=${id} history=${checkpoints.history} />
-          <${HistoryTable} job=${id} history=${checkpoints.history} />
+          <${HistoryTable} job=${id} now=${job.now} history=${checkpoints.history} />
         <//>
         <${Savepoints} id=${id} job=${job} savepoints=${savepointsOf(checkpoints)} />
         <${Panel} title="How checkpoints are taken"><${CheckpointSettings} job=${id} /><//>`;

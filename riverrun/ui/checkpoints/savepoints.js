@@ -65,7 +65,7 @@ export function TakeSavepoint({ id, job }) {
     formatType: form.get('format'),
   }, (request) => `/jobs/${id}/savepoints/${request}`);
   return html`
-    ${taken && html`<${Notice} tone="good">Savepoint taken: <${Path} path=${taken} /><//>`}
+    ${taken && html`<${Notice} tone="good">Savepoint taken: <${Path} path=${taken} full=${true} /><//>`}
     <${Action} label="Take a savepoint …" title="Take a savepoint" confirm="Take it" disabled=${Boolean(why)} why=${why}
       busy="The savepoint is being taken; it goes on when this is closed." act=${act} done=${(/** @type {any} */ outcome) => setTaken(outcome.location ?? '')}>
       <p>The job goes on meanwhile. A savepoint is never deleted by the job.</p>

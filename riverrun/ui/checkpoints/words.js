@@ -18,6 +18,12 @@ export function typeWords({ checkpoint_type: type }) {
   return TYPES[type] ?? type.toLowerCase().replaceAll('_', ' ');
 }
 
+/** The part of a snapshot's path that tells it from others: '/a/b/chk-7/_metadata' → '…/chk-7'. @param {string} path */
+export function endOf(path) {
+  const steps = path.replace(/\/_metadata$/, '').replace(/\/+$/, '').split('/');
+  return steps.length > 2 ? `…/${steps.at(-1)}` : steps.join('/');
+}
+
 /** @param {any} config @returns {[name: string, words: string][]} */
 export function settingsWords(config) {
   return [

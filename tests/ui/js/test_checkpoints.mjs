@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { healthOf, named, OFF, times } from '../../../riverrun/ui/checkpoints/health.js';
 import { longest, slowestOf, splitOf, splitWords } from '../../../riverrun/ui/checkpoints/split.js';
 import { awaited, lastOf, partsOf, ranges } from '../../../riverrun/ui/checkpoints/waiting.js';
-import { settingsWords, typeWords } from '../../../riverrun/ui/checkpoints/words.js';
+import { endOf, settingsWords, typeWords } from '../../../riverrun/ui/checkpoints/words.js';
 import { heights, savepointsOf } from '../../../riverrun/ui/checkpoints/history.js';
 
 const NOW = 1_000_000;
@@ -178,6 +178,12 @@ describe('settings in words', () => {
     assert.equal(words({ tolerable_failed_checkpoints: 2 })['Failed checkpoints'], '2 in a row are tolerated, one more fails the job');
     assert.equal(typeWords({ checkpoint_type: 'SYNC_SAVEPOINT' }), 'savepoint to stop with');
     assert.equal(typeWords({ checkpoint_type: 'NEW_KIND' }), 'new kind');
+  });
+
+  it('keep the end of a path', () => {
+    assert.equal(endOf('/data/jobs/chk-7/_metadata'), '…/chk-7');
+    assert.equal(endOf('s3://bucket/savepoint-1/'), '…/savepoint-1');
+    assert.equal(endOf('savepoint-1'), 'savepoint-1');
   });
 });
 
