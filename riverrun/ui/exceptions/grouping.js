@@ -20,6 +20,7 @@ export function groupsOf(failures) {
   for (const failure of [...failures].sort((a, b) => b.timestamp - a.timestamp)) {
     const operator = whereOf(failure);
     const cause = [failure.exceptionName, operator, normalised(messageOf(failure))].join('\n');
+    /** @type {Group} */
     const group = groups.get(cause) ?? {
       key: shortened(cause), name: failure.exceptionName, operator, failures: [], first: failure.timestamp, last: failure.timestamp,
     };
