@@ -70,6 +70,7 @@ def _node(graph: StreamGraph, node: StreamNode) -> dict[str, Any]:
             "id": edge.source,
             "ship_strategy": ship_strategy(edge.partitioning),
             "side": "second" if position else "first",
+            **({} if edge.tag is None else {"side_output": edge.tag}),
         }
         for position, edge in enumerate(graph.in_edges(node.id))
     ]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from msgspec import UNSET
+
 from riverrun.cluster.job_report import (
     NOT_YET,
     AttemptReport,
     JobReport,
     JobSummary,
+    OperatorReport,
     SubtaskReport,
     VertexReport,
 )
@@ -23,6 +26,7 @@ from riverrun.rest.bodies.jobs import (
     Plan,
     PlanInput,
     PlanNode,
+    PlanOperator,
 )
 
 
@@ -122,14 +126,30 @@ def plan_of(job: JobReport) -> Plan:
     inputs: Mapping[str, list[PlanInput]] = {vertex.id: [] for vertex in job.vertices}
     for edge in job.edges:
         ends = inputs[edge.target]
-        ends.append(PlanInput(num=len(ends), id=edge.source, ship_strategy=edge.ship_strategy))
+        ends.append(
+            PlanInput(
+                num=len(ends),
+                id=edge.source,
+                ship_strategy=edge.ship_strategy,
+                side_output=UNSET if edge.tag is None else edge.tag,
+            )
+        )
     nodes = [
         PlanNode(
             id=vertex.id,
             parallelism=vertex.parallelism,
             description=vertex.name,
             inputs=inputs[vertex.id],
+            operators=[_plan_operator(operator) for operator in vertex.operators],
         )
         for vertex in job.vertices
     ]
     return Plan(jid=job.id, name=job.name, nodes=nodes)
+
+
+def _plan_operator(operator: OperatorReport) -> PlanOperator:
+    return PlanOperator(
+        name=operator.name,
+        parent=operator.parent,
+        side_output=UNSET if operator.tag is None else operator.tag,
+    )

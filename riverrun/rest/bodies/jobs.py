@@ -52,6 +52,18 @@ class PlanInput(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     ship_strategy: str
     exchange: str = "pipelined_bounded"
+    side_output: str | msgspec.UnsetType = msgspec.UNSET
+    """Name of the side output that it reads, if it reads one."""
+
+
+class PlanOperator(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the operators that are chained in a vertex."""
+
+    name: str
+    parent: int | None = None
+    """Position of the operator in the chain that it reads from."""
+    side_output: str | msgspec.UnsetType = msgspec.UNSET
+    """Name of the side output of its parent that it reads, if it reads one."""
 
 
 class PlanNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +75,8 @@ class PlanNode(msgspec.Struct, frozen=True, kw_only=True):
     operator_strategy: str = ""
     description: str
     inputs: list[PlanInput] = []
+    operators: list[PlanOperator] = []
+    """In the order of the chain."""
     optimizer_properties: dict[str, Any] = {}
 
 

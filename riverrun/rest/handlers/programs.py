@@ -83,7 +83,12 @@ def plan(rest: RestContext, call: Call[OfProgram, Nothing, PlanRequest]) -> JobP
 
 def _node(found: dict[str, Any]) -> PlanNode:
     inputs = [
-        PlanInput(num=num, id=str(each["id"]), ship_strategy=each["ship_strategy"])
+        PlanInput(
+            num=num,
+            id=str(each["id"]),
+            ship_strategy=each["ship_strategy"],
+            side_output=each.get("side_output", msgspec.UNSET),
+        )
         for num, each in enumerate(found.get("predecessors", ()))
     ]
     return PlanNode(

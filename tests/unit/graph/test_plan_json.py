@@ -90,3 +90,12 @@ def test_a_job_graph_can_be_printed(program: Program) -> None:
         "92eb5ffe Sink: b x2 [default]",
         "  <- edge 0: REBALANCE from 0cc175b9 p (side output 'late')",
     ]
+
+
+def test_a_plan_names_the_side_outputs_that_are_read(program: Program) -> None:
+    process = program.map("p", program.source("a", uid="a"))
+    program.sink("b", side(process, "late"), uid="b")
+
+    sink = json.loads(execution_plan_json(program.stream_graph()))["nodes"][-1]
+
+    assert [each["side_output"] for each in sink["predecessors"]] == ["late"]
