@@ -159,6 +159,23 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     status_text: str | None = None
     """What the job waits for, in words, if it waits."""
 
+    @property
+    def restarts(self) -> int:
+        """How often its tasks began anew."""
+        return max((s.current.attempt for v in self.vertices for s in v.subtasks), default=0)
+
+
+class CheckpointGlance(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint that has ended, in a list of jobs."""
+
+    id: int
+    at: int
+    """When it completed or failed."""
+    duration: int
+    is_savepoint: bool = False
+    failure: str | None = None
+    """Why it failed, in one line; ``None`` when it completed."""
+
 
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A job in a list."""
@@ -171,3 +188,15 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
     last_modification: int
     tasks: dict[str, int]
     """Task status -> how many subtasks."""
+    status_text: str | None = None
+    """What the job waits for, in words, if it waits."""
+    records_per_second: float | None = None
+    """What its sources give; ``None`` while they tell nothing."""
+    back_pressure: float | None = None
+    """The largest share of its time that a subtask waits for those after it; ``None``: not told."""
+    restarts: int = 0
+    last_checkpoint: CheckpointGlance | None = None
+    """The newest that completed."""
+    last_failed_checkpoint: CheckpointGlance | None = None
+    failure: str | None = None
+    """What went wrong last, in one line."""

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from riverrun.cluster.job_report import (
     NOT_YET,
     AttemptReport,
+    CheckpointGlance,
     JobReport,
     JobSummary,
     OperatorReport,
@@ -23,6 +24,7 @@ from riverrun.rest.bodies.jobs import (
     JobDetail,
     JobDetails,
     JobVertex,
+    LastCheckpoint,
     Plan,
     PlanInput,
     PlanNode,
@@ -73,6 +75,25 @@ def job_in_list(job: JobSummary, now: int) -> JobDetails:
         duration=duration(job.start, job.end, now),
         last_modification=job.last_modification,
         tasks={"total": sum(job.tasks.values()), **tasks},
+        status_text=job.status_text,
+        records_per_second=job.records_per_second,
+        back_pressure=job.back_pressure,
+        restarts=job.restarts,
+        last_checkpoint=_last(job.last_checkpoint),
+        last_failed_checkpoint=_last(job.last_failed_checkpoint),
+        failure=job.failure,
+    )
+
+
+def _last(found: CheckpointGlance | None) -> LastCheckpoint | None:
+    if found is None:
+        return None
+    return LastCheckpoint(
+        id=found.id,
+        timestamp=found.at,
+        duration=found.duration,
+        is_savepoint=found.is_savepoint,
+        failure=found.failure,
     )
 
 

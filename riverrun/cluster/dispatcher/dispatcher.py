@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Final, Protocol, runtime_checkable
 from riverrun.checkpoint.savepoint_store import dispose_savepoint
 from riverrun.cluster.dispatcher.gateway import ClusterFacts, JobIsOver, UnknownJob
 from riverrun.cluster.dispatcher.history import JobHistory
+from riverrun.cluster.dispatcher.summary import summary_of
 from riverrun.cluster.inquiries import TaskGone
 from riverrun.cluster.job_report import JobReport, JobSummary
 from riverrun.cluster.resources.requirements import Bounds
@@ -125,10 +125,14 @@ class JobDispatcher:
         return self._listed
 
     def jobs(self) -> Sequence[JobSummary]:
-        running = [self._report(each) for each in self._all_running()]
+        running = self.running_reports()
         known = {report.id for report in running}
         ended = [report for report in self._history.all() if report.id not in known]
         return [summary_of(report) for report in (*running[::-1], *ended)]
+
+    def running_reports(self) -> list[JobReport]:
+        """What there is to say about the jobs that have not ended."""
+        return [self._report(each) for each in self._all_running()]
 
     def job(self, job: JobId) -> JobReport:
         running = self._find(job)
@@ -225,20 +229,3 @@ class JobDispatcher:
             if self._running.get(job.job_id) is running:
                 del self._running[job.job_id]
         log.info("job ended job=%s status=%s", job.job_id, status.value)
-
-
-def summary_of(report: JobReport) -> JobSummary:
-    """A job as lists show it."""
-    tasks: Counter[str] = Counter(
-        subtask.current.status for vertex in report.vertices for subtask in vertex.subtasks
-    )
-    times = [time for time in report.timestamps.values() if time > 0]
-    return JobSummary(
-        id=report.id,
-        name=report.name,
-        status=report.status,
-        start=report.start,
-        end=report.end,
-        last_modification=max(times, default=report.start),
-        tasks=dict(tasks),
-    )

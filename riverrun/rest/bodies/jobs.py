@@ -22,6 +22,18 @@ class JobIdsWithStatus(msgspec.Struct, frozen=True):
     jobs: list[JobIdWithStatus]
 
 
+class LastCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint that has ended, as lists show it."""
+
+    id: int
+    timestamp: int
+    """When it completed or failed."""
+    duration: int
+    is_savepoint: bool
+    failure: str | None = None
+    """Why it failed, in one line; null when it completed."""
+
+
 class JobDetails(msgspec.Struct, frozen=True, kw_only=True):
     """A job in a list."""
 
@@ -37,6 +49,20 @@ class JobDetails(msgspec.Struct, frozen=True, kw_only=True):
     pending_operators: int = msgspec.field(name="pending-operators", default=0)
     job_type: str = msgspec.field(name="jobType", default="STREAMING")
     scheduler_type: str = msgspec.field(name="schedulerType", default="Default")
+    status_text: str | None = msgspec.field(name="status-text", default=None)
+    """What the job waits for, if it waits."""
+    records_per_second: float | None = msgspec.field(name="records-per-second", default=None)
+    """What its sources give; null while they tell nothing."""
+    back_pressure: float | None = msgspec.field(name="back-pressure", default=None)
+    """The largest share of its time that a subtask waits for those after it, 0 to 1."""
+    restarts: int = 0
+    last_checkpoint: LastCheckpoint | None = msgspec.field(name="last-checkpoint", default=None)
+    """The newest that completed."""
+    last_failed_checkpoint: LastCheckpoint | None = msgspec.field(
+        name="last-failed-checkpoint", default=None
+    )
+    failure: str | None = None
+    """What went wrong last, in one line."""
 
 
 class JobsOverview(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from riverrun.cluster.dispatcher.gateway import (
     ClusterFacts,
     UnknownJob,
 )
+from riverrun.cluster.dispatcher.summary import summary_of
 from riverrun.cluster.job_report import JobReport, JobSummary
 from riverrun.cluster.resources.requirements import Bounds
 from riverrun.cluster.resources.task_managers import TaskManager
@@ -52,7 +53,7 @@ class RecordedDispatcher:
         return self.managers
 
     def jobs(self) -> Sequence[JobSummary]:
-        return [reports.summary(report) for report in self.reports.values()]
+        return [summary_of(report) for report in self.reports.values()]
 
     def job(self, job: JobId) -> JobReport:
         if str(job) not in self.reports:

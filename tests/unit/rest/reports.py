@@ -11,7 +11,6 @@ from riverrun.cluster.job_report import (
     EdgeReport,
     FailureReport,
     JobReport,
-    JobSummary,
     OperatorReport,
     SubtaskReport,
     VertexReport,
@@ -76,18 +75,6 @@ def job(status: JobStatus = JobStatus.RUNNING, **facts: Any) -> JobReport:
 
 def failure(message: str = "boom", **facts: Any) -> FailureReport:
     return FailureReport(at=START + 7, type_name="ValueError", message=message, **facts)
-
-
-def summary(report: JobReport) -> JobSummary:
-    return JobSummary(
-        id=report.id,
-        name=report.name,
-        status=report.status,
-        start=report.start,
-        end=report.end,
-        last_modification=report.made,
-        tasks={"RUNNING": sum(len(v.subtasks) for v in report.vertices)},
-    )
 
 
 def changed(report: JobReport, **facts: Any) -> JobReport:

@@ -4,6 +4,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from riverrun.core.lifecycle import JobStatus
+from riverrun.rest.app import rest_app
+from riverrun.rest.context import RestContext
+from riverrun.rest.routes import ROUTES
 from tests.unit.rest import reports
 from tests.unit.rest.conftest import RecordedDispatcher, check_against_contract
 from tests.unit.rest.reports import JOB, SINK, SOURCE
@@ -92,3 +95,25 @@ def test_an_answer_is_kept_with_its_report_and_no_longer(
     assert client.get(path).json()["state"] == "FAILING"
     assert client.get(f"{path}/vertices/{reports.SOURCE}").json()["id"] == reports.SOURCE
     assert client.get(f"{path}/vertices/{reports.SINK}").json()["id"] == reports.SINK
+
+
+def test_the_list_tells_how_jobs_do(client: TestClient, dispatcher: RecordedDispatcher) -> None:
+    dispatcher.reports[JOB] = reports.job(failures=(reports.failure(),))
+
+    body = client.get("/jobs/overview").json()["jobs"][0]
+
+    assert body["failure"] == "ValueError: boom"
+    assert (body["restarts"], body["records-per-second"], body["last-checkpoint"]) == (
+        0,
+        None,
+        None,
+    )
+
+
+def test_the_page_is_told_whether_programs_are_taken(
+    client: TestClient, dispatcher: RecordedDispatcher
+) -> None:
+    assert client.get("/config").json()["features"]["web-submit"] is True
+
+    with TestClient(rest_app(RestContext(dispatcher), ROUTES)) as alone:
+        assert alone.get("/config").json()["features"]["web-submit"] is False
