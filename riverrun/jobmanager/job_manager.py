@@ -20,6 +20,8 @@ from riverrun.cluster.dispatcher.gateway import ClusterFacts
 from riverrun.cluster.dispatcher.history import JobHistory
 from riverrun.cluster.dispatcher.initializing import InitializingJob
 from riverrun.cluster.job_master.master import JobMaster
+from riverrun.cluster.timelines.jobs import JobsTimeLines
+from riverrun.cluster.timelines.sampler import TimeLineSampler
 from riverrun.core import cluster_options, options
 from riverrun.core.clock import SystemClock
 from riverrun.core.ids import JobId
@@ -82,6 +84,7 @@ class JobManager:
         self._waiting: dict[JobId, InitializingJob] = {}
         self._suspended = False
         self._server: RestServer | None = None
+        self._sampler: TimeLineSampler | None = None
         self._scratch: Path | None = None
         self._submissions: SessionSubmissions | None = None
         self._programs: UploadedPrograms | None = None
@@ -116,6 +119,7 @@ class JobManager:
             ExternalError: no port is free.
         """
         if self._server is None:
+            time_lines = JobsTimeLines()
             context = RestContext(
                 self.dispatcher,
                 submissions=self._submissions,
@@ -125,11 +129,19 @@ class JobManager:
                 shut_down=shut_down,
                 log_folder=self._monitoring.log_folder,
                 flame_graphs=FlameGraphs(FlameSettings.of(self._config)),
+                time_lines=time_lines,
             )
             app = rest_app(context, ROUTES)
             server = RestServer(app, ServerSettings.from_config(self._config))
             server.start()
             self._server = server
+            self._sampler = TimeLineSampler(
+                time_lines,
+                self.dispatcher.running_reports,
+                lambda job: self.dispatcher.knows(JobId(job)),
+                self._clock,
+            )
+            self._sampler.start()
             if self._programs is not None:
                 self._programs.address = server.url
         return self._server.url
@@ -164,6 +176,8 @@ class JobManager:
     def close(self) -> None:
         """Cancel what runs, stop to answer, release Spark if it is ours."""
         server, self._server = self._server, None
+        if self._sampler is not None:
+            self._sampler.close()
         self._monitoring.end_reports()
         self._executor.close()
         self.dispatcher.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from riverrun.cluster.dispatcher.gateway import Dispatcher, Submissions
+from riverrun.cluster.timelines.jobs import JobsTimeLines
 from riverrun.core.ids import JobId
 from riverrun.rest.flame_graphs import FlameGraphs
 from riverrun.rest.operations import Operations
@@ -76,3 +77,4 @@ class RestContext:
     log_folder: Path | None = None
     """Where the JobManager writes its log files; ``None``: it writes none."""
     flame_graphs: FlameGraphs = field(default_factory=FlameGraphs)
+    time_lines: JobsTimeLines = field(default_factory=JobsTimeLines)

@@ -93,11 +93,11 @@ def job_metrics(job: JobReport) -> dict[str, float]:
     """The metrics of a job as a whole."""
     running = job.timestamps.get("RUNNING", 0)
     up = 0 if not running else duration(running, job.end, job.made)
-    restarts = max((s.current.attempt for v in job.vertices for s in v.subtasks), default=0)
+    restarts = float(job.restarts)
     values: dict[str, float] = {
         "uptime": float(up),
-        "numRestarts": float(restarts),
-        "fullRestarts": float(restarts),
+        "numRestarts": restarts,
+        "fullRestarts": restarts,
         "numRescales": float(sum(each.ended != NOT_YET for each in job.rescales)),
     }
     values |= {

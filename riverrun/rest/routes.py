@@ -20,6 +20,7 @@ from riverrun.rest.handlers import (
     savepoints,
     submission,
     task_managers,
+    timelines,
     vertices,
 )
 from riverrun.rest.routing import Route
@@ -31,6 +32,7 @@ OFFERED: Final[tuple[Route, ...]] = (
     *logs.ROUTES,
     *metrics.ROUTES,
     *prometheus.ROUTES,
+    *timelines.ROUTES,
     *jobs.ROUTES,
     *flow.ROUTES,
     *history.ROUTES,
