@@ -27,7 +27,7 @@ export function Table({ caption, columns, rows, rowKey, empty = 'Nothing yet.', 
   const shown = useMemo(() => inOrder(rows, columns, order), [rows, columns, order]);
   const head = html`<thead><tr>${columns.map((column) => html`<${Head} key=${column.title} ...${{ column, order, setOrder }} />`)}</tr></thead>`;
   const row = (/** @type {any} */ item, /** @type {number | undefined} */ place) => html`<tr key=${rowKey(item)} aria-rowindex=${place}>
-    ${columns.map((column) => html`<td key=${column.title} class=${classes(column.number && 'number')}>${column.cell(item)}</td>`)}
+    ${columns.map((column) => html`<td key=${column.title} data-title=${column.title} class=${classes(column.number && 'number')}>${column.cell(item)}</td>`)}
   </tr>`;
   if (shown.length > LONG) {
     return html`<${LongTable} ...${{ caption, head, row, rows: shown, columns: columns.length }} />`;
