@@ -123,13 +123,17 @@ class SnapshotBrowser:
                 keys[written] = KeyFacts(key=written, key_group=group, subtask=subtask)
         return KeyList(keys=list(keys.values()), complete=True)
 
-    def lookup(self, path: str, operator: str, state: str, key: str) -> KeyValues:
-        """What there is for a key."""
+    def lookup(
+        self, path: str, operator: str, state: str, key: str, key_group: int | None
+    ) -> KeyValues:
+        """What there is for a key, which is in a key group if one is given."""
         savepoint = self._read(path)
         table = savepoint.state(operator, state)
         _keyed(table)
+        if key_group is not None:
+            table = table.where_key_groups(key_group)
         parallelism = savepoint.find(operator).parallelism
-        candidates = _possible(table, key)
+        candidates = _possible(table, key, key_group)
         for candidate in candidates:
             values = _values(table.where_key(candidate), candidate, key, parallelism)
             if values.found:
@@ -268,15 +272,16 @@ def _keyed(table: StateTable) -> KeyedSource:
     )
 
 
-def _possible(table: StateTable, written: str) -> list[Any]:
-    """What the text may mean and can be a key."""
+def _possible(table: StateTable, written: str, wanted: int | None) -> list[Any]:
+    """What the text may mean and can be a key of the key group."""
     found = []
     for candidate in key_candidates(table.types.get("key"), written):
         try:
-            key_group(candidate, table.max_parallelism)
+            group = key_group(candidate, table.max_parallelism)
         except KeyHashError:
             continue
-        found.append(candidate)
+        if wanted in (None, group):
+            found.append(candidate)
     return found
 
 

@@ -65,9 +65,11 @@ class SnapshotProcess:
         """The first keys, of one key group or of all."""
         return self._ask(KeyList, "keys", path, operator, state, key_group, limit)
 
-    def lookup(self, path: str, operator: str, state: str, key: str) -> KeyValues:
-        """What there is for a key."""
-        return self._ask(KeyValues, "lookup", path, operator, state, key)
+    def lookup(
+        self, path: str, operator: str, state: str, key: str, key_group: int | None = None
+    ) -> KeyValues:
+        """What there is for a key, which is in a key group if one is given."""
+        return self._ask(KeyValues, "lookup", path, operator, state, key, key_group)
 
     def entries(self, path: str, operator: str, state: str, limit: int) -> EntryList:
         """The first entries of operator state."""

@@ -47,7 +47,10 @@ def open_storage(location: str, config: Mapping[str, str]) -> Storage:
         ConfigError: the scheme is not known, the path is relative, or the configuration of the store
             contradicts itself.
     """
-    scheme = urlsplit(location).scheme if "://" in location else "file"
+    try:
+        scheme = urlsplit(location).scheme if "://" in location else "file"
+    except ValueError as error:
+        raise ConfigError(f"location {location!r}: it is no URI: {error}") from error
     if scheme == "file":
         return LocalStorage(absolute_location(location))
     if scheme == "memory":

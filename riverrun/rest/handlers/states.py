@@ -49,10 +49,14 @@ class OfState(OfSnapshot, frozen=True):
     state: Name
 
 
-class OfKey(OfState, frozen=True):
-    """A key as text: as Python or JSON writes it; a key that is text needs no quotes."""
+class OfKey(OfState, frozen=True, rename="kebab"):
+    """A key as text: as Python or JSON writes it; a key that is text needs no quotes.
+
+    Where the text may mean several keys, the key group tells which one.
+    """
 
     key: Annotated[str, msgspec.Meta(max_length=20_000)]
+    key_group: Index | None = None
 
 
 class FirstKeys(OfState, frozen=True, rename="kebab"):
@@ -97,7 +101,9 @@ def keys(rest: RestContext, call: Call[Nothing, FirstKeys, None]) -> KeyList:
 def lookup(rest: RestContext, call: Call[Nothing, OfKey, None]) -> KeyValues:
     """What a keyed state holds for one key, and which key group and subtask the key belongs to."""
     asked = call.query
-    return _reader_of(rest, asked).lookup(asked.path, asked.operator, asked.state, asked.key)
+    return _reader_of(rest, asked).lookup(
+        asked.path, asked.operator, asked.state, asked.key, asked.key_group
+    )
 
 
 def entries(rest: RestContext, call: Call[Nothing, FirstEntries, None]) -> EntryList:
