@@ -32,6 +32,7 @@ class VertexFlow(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     idle: float | None
     busiest: BusiestSubtask | None
     records_in_per_second: float | None
+    """From other vertices; of a source, what it reads."""
     records_out_per_second: float | None
     heaviest: HeaviestSubtask | None
     watermark: int | None

@@ -85,6 +85,21 @@ def test_the_watermark_of_a_source_is_what_it_gives(
     assert flow(client, dispatcher, source, vertex=0)["watermark"] == 1500
 
 
+def test_a_source_takes_in_what_it_reads(
+    client: TestClient, dispatcher: RecordedDispatcher
+) -> None:
+    reading = {"Source: orders": {"numRecordsOutPerSecond": 30.0}}
+    source = replace(subtask(0, numRecordsInPerSecond=0), operator_metrics=reading)
+    idle = replace(
+        subtask(1), operator_metrics={"Source: orders": {"numRecordsOutPerSecond": 10.0}}
+    )
+
+    found = flow(client, dispatcher, source, idle, vertex=0)
+
+    assert found["records-in-per-second"] == 40
+    assert found["heaviest"] == {"subtask": 0, "share": 0.75}
+
+
 def test_before_the_first_watermark_there_is_none(
     client: TestClient, dispatcher: RecordedDispatcher
 ) -> None:
