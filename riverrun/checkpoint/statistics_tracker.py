@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -23,8 +23,14 @@ from riverrun.checkpoint.statistics import (
 from riverrun.core.ids import SubtaskId
 from riverrun.protocol.snapshots import SnapshotTimes
 
-HISTORY_SIZE: Final = 10
-"""Flink's default of `web.checkpoints.history`."""
+HISTORY_SIZE: Final = 60
+"""How many that are over are remembered, if they are small."""
+_FEWEST: Final = 10
+"""So many are remembered, however large; Flink's default of `web.checkpoints.history`."""
+_MOST_SUBTASKS: Final = 20_000
+"""So many parts of subtasks are remembered in all, if more than the fewest checkpoints have them."""
+_SAVEPOINTS: Final = 10
+"""So many of the newest savepoints are remembered beside the newest checkpoints."""
 _SUMMARY_WINDOW: Final = 10_000
 """Over how many of the newest completed checkpoints the summary goes."""
 
@@ -64,7 +70,9 @@ class StatisticsTracker:
 
     def __init__(self, history_size: int = HISTORY_SIZE) -> None:
         self._running: dict[int, _Running] = {}
-        self._past: deque[CheckpointStatistics] = deque(maxlen=history_size)
+        self._history_size = history_size
+        self._past: list[CheckpointStatistics] = []
+        """Newest first."""
         self._totals: deque[Totals] = deque(maxlen=_SUMMARY_WINDOW)
         self._counts = Counts()
         self._latest = LatestCheckpoints()
@@ -105,7 +113,7 @@ class StatisticsTracker:
             external_path=location,
             metadata_size=metadata_size,
         )
-        self._past.appendleft(done)
+        self._remember(done)
         self._totals.append(done.totals)
         if done.is_savepoint:
             self._latest = replace(self._latest, savepoint=done)
@@ -123,7 +131,7 @@ class StatisticsTracker:
             failure_timestamp=int(now),
             failure_message=message,
         )
-        self._past.appendleft(done)
+        self._remember(done)
         self._latest = replace(self._latest, failed=done)
         self._count(failed=1)
 
@@ -153,6 +161,13 @@ class StatisticsTracker:
             )
         return self._snapshot
 
+    def _remember(self, done: CheckpointStatistics) -> None:
+        past = [done, *self._past]
+        newest = past[: _room(past, self._history_size)]
+        older = past[len(newest) :]
+        room = _SAVEPOINTS - sum(each.is_savepoint for each in newest)
+        self._past = newest + [each for each in older if each.is_savepoint][: max(0, room)]
+
     def _count(
         self, *, total: int = 0, completed: int = 0, failed: int = 0, restored: int = 0
     ) -> None:
@@ -165,6 +180,16 @@ class StatisticsTracker:
             restored=counts.restored + restored,
         )
         self._snapshot = None
+
+
+def _room(past: Sequence[CheckpointStatistics], most: int) -> int:
+    """How many of the newest are remembered."""
+    parts = 0
+    for index, each in enumerate(past[:most]):
+        parts += each.num_acknowledged_subtasks
+        if index >= _FEWEST and parts > _MOST_SUBTASKS:
+            return index
+    return most
 
 
 def _summary(totals: Iterable[Totals]) -> CheckpointSummary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from riverrun.checkpoint.statistics import CheckpointingStatistics
 from riverrun.cluster.job_master.reports import TaskReports
@@ -37,6 +37,9 @@ from riverrun.graph.executor import FailureRecord, JobSubmission
 from riverrun.graph.plan_json import ship_strategy
 from riverrun.graph.sealed import kind_of
 
+Places: TypeAlias = Mapping[tuple[str, int, int], Placement | None]
+"""Task name, subtask and attempt -> where it ran."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFacts:
@@ -63,11 +66,7 @@ def job_report(facts: JobFacts) -> JobReport:
     """The report at ``facts.now``."""
     times, submission = facts.times, facts.submission
     vertices = tuple(facts.execution.vertices.values())
-    places = {
-        (vertex.vertex.name, subtask.id.index): subtask.placement
-        for vertex in vertices
-        for subtask in vertex.subtasks
-    }
+    places = _places(vertices)
     end = times.get(facts.status, NOT_YET) if facts.status.is_terminal_state() else NOT_YET
     return JobReport(
         id=str(submission.job),
@@ -96,12 +95,12 @@ def failure_report(
     failure: Failure,
     at: int,
     attempt: int = 0,
-    places: Mapping[tuple[str, int], Placement | None] | None = None,
+    places: Places | None = None,
 ) -> FailureReport:
     """``failure`` as it is shown, with where it happened as far as that is known."""
     place = None
     if places and failure.task is not None and failure.subtask is not None:
-        place = places.get((failure.task, failure.subtask))
+        place = places.get((failure.task, failure.subtask, attempt))
     return FailureReport(
         at=at,
         type_name=failure.type_name,
@@ -130,9 +129,17 @@ def _attempts(failures: Iterable[FailureRecord]) -> int:
     return max((each.attempt for each in failures), default=0)
 
 
-def _failure_record(
-    record: FailureRecord, places: Mapping[tuple[str, int], Placement | None]
-) -> FailureReport:
+def _places(vertices: Iterable[ExecutionVertex]) -> Places:
+    places: dict[tuple[str, int, int], Placement | None] = {}
+    for vertex in vertices:
+        for subtask in vertex.subtasks:
+            name, index = vertex.vertex.name, subtask.id.index
+            places[name, index, subtask.attempt] = subtask.placement
+            places |= {(name, index, past.attempt): past.placement for past in subtask.history}
+    return places
+
+
+def _failure_record(record: FailureRecord, places: Places) -> FailureReport:
     return failure_report(record.failure, record.at, record.attempt, places)
 
 

@@ -6,11 +6,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from riverrun.cluster.job_report import FailureReport
 from riverrun.core import options
 from riverrun.core.lifecycle import JobStatus
 from riverrun.rest.bodies.history import (
-    ExceptionEntry,
     ExceptionHistory,
     Exceptions,
     ExecutionConfig,
@@ -20,9 +18,9 @@ from riverrun.rest.bodies.history import (
     JobResult,
 )
 from riverrun.rest.context import RestContext
+from riverrun.rest.failure_rendering import exception_entry, exception_history
 from riverrun.rest.handlers.savepoints import COMPLETED, IN_PROGRESS
 from riverrun.rest.rendering import duration
-from riverrun.rest.resource_ids import resource_id
 from riverrun.rest.routing import Call, Index, Nothing, OfJob, Route
 from riverrun.rest.vertex_rendering import accumulators_of
 
@@ -49,34 +47,9 @@ class WithSerialized(msgspec.Struct, frozen=True):
 
 def exceptions(rest: RestContext, call: Call[OfJob, MaxExceptions, None]) -> Exceptions:
     """What went wrong so far, also what the job recovered from; newest first."""
-    failures = rest.dispatcher.job(call.path.job).failures[::-1]
+    entries = exception_history(rest.dispatcher.job(call.path.job))
     most = call.query.max_exceptions
-    entries = [exception_entry(each) for each in failures[:most]]
-    return Exceptions(history=ExceptionHistory(entries, truncated=len(failures) > most))
-
-
-def exception_entry(failure: FailureReport) -> ExceptionEntry:
-    """A failure as the history shows it."""
-    labels = {
-        "operator": failure.operator,
-        "subtask": None if failure.subtask is None else str(failure.subtask),
-        "record": failure.record,
-        "hint": failure.hint,
-        "attempt": str(failure.attempt),
-    }
-    where = failure.task or ""
-    if where and failure.subtask is not None:
-        where = f"{where} ({failure.subtask})"
-    return ExceptionEntry(
-        exception_name=failure.type_name,
-        message=failure.message,
-        stacktrace=failure.traceback or f"{failure.type_name}: {failure.message}",
-        timestamp=failure.at,
-        task_name=where,
-        endpoint=failure.host or "",
-        task_manager="" if failure.task_manager is None else resource_id(failure.task_manager),
-        labels={name: value for name, value in labels.items() if value is not None},
-    )
+    return Exceptions(history=ExceptionHistory(entries[:most], truncated=len(entries) > most))
 
 
 def accumulators(rest: RestContext, call: Call[OfJob, WithSerialized, None]) -> JobAccumulators:

@@ -120,6 +120,34 @@ def test_the_history_is_bounded_and_newest_first_but_counts_go_on() -> None:
     assert snapshot.checkpoint(2) is None
 
 
+def test_savepoints_stay_in_the_history_when_checkpoints_have_left_it() -> None:
+    tracker = StatisticsTracker(history_size=2)
+    tracker.triggered(1, (A0,), 0, savepoint=True)
+    tracker.completed(1, "/s/1", 5, 10)
+    for number in (2, 3, 4):
+        completed(tracker, number, at=100 * number)
+
+    assert [each.id for each in tracker.snapshot().history] == [4, 3, 1]
+
+    for number in range(5, 25):
+        tracker.triggered(number, (A0,), 0, savepoint=True)
+        tracker.completed(number, f"/s/{number}", 5, 10)
+
+    assert [each.id for each in tracker.snapshot().history] == list(range(24, 14, -1))
+
+
+def test_large_checkpoints_are_remembered_for_a_shorter_time() -> None:
+    tracker = StatisticsTracker()
+    tasks = [SubtaskId(A0.vertex, index) for index in range(1500)]
+    for number in range(1, 21):
+        tracker.triggered(number, tasks, 0)
+        for task in tasks:
+            tracker.acknowledged(number, task, SnapshotTimes(), 1)
+        tracker.completed(number, f"/c/{number}", 5, 10)
+
+    assert [each.id for each in tracker.snapshot().history] == list(range(20, 7, -1))
+
+
 def test_deleted_and_restored_checkpoints_are_marked() -> None:
     tracker = StatisticsTracker()
     completed(tracker, 1, at=0)

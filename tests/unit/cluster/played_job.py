@@ -203,9 +203,9 @@ class PlayedAttempt:
         }
         return FakeTask(self._job.server, gateway, Register(**fields | changes))
 
-    def come_up(self) -> list[FakeTask]:
-        """Let every task register, start and run."""
-        self.tasks = [self.connect(subtask) for subtask in range(len(self.layers[0]))]
+    def come_up(self, **changes: Any) -> list[FakeTask]:
+        """Let every task register, start and run; ``changes`` are what they say of themselves."""
+        self.tasks = [self.connect(subtask, **changes) for subtask in range(len(self.layers[0]))]
         for task in self.tasks:
             task.expect(Registered)
         for task in self.tasks:

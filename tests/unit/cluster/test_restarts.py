@@ -66,6 +66,20 @@ def test_a_failed_attempt_is_followed_by_another(play: Play) -> None:
         assert subtask.status is TaskStatus.FINISHED
 
 
+def test_a_failure_is_reported_with_the_place_of_its_attempt(play: Play) -> None:
+    job = play(RESTARTS)
+    job.running().fail(replace(BOOM, task="Map"))
+    second = job.next_attempt()
+    second.come_up(host="there")
+
+    report = job.master.report()
+    second.finish()
+
+    [failure] = report.failures
+    assert (failure.attempt, failure.host) == (0, "here")
+    assert report.vertices[0].subtasks[1].current.host == "there"
+
+
 def test_a_strategy_that_is_used_up_fails_the_job(play: Play) -> None:
     job = play(RESTARTS | {"restart-strategy.fixed-delay.attempts": "2"})
     job.running().fail()

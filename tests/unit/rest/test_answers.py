@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
@@ -16,8 +17,15 @@ from riverrun.checkpoint.statistics import (
     TaskStatistics,
     Totals,
 )
-from riverrun.cluster.job_report import AccumulatorReport, RescaleReport
+from riverrun.cluster.job_report import (
+    AccumulatorReport,
+    FailureReport,
+    RescaleReport,
+    SubtaskReport,
+)
+from riverrun.core.lifecycle import JobStatus
 from riverrun.protocol.snapshots import SnapshotTimes
+from riverrun.rest.resource_ids import resource_id
 from riverrun.rest.routes import OFFERED
 from tests.unit.rest import reports
 from tests.unit.rest.conftest import RecordedDispatcher, check_against_contract, contract
@@ -131,6 +139,49 @@ def test_exceptions_name_the_operator_and_the_record(client: TestClient) -> None
     assert client.get(f"/jobs/{JOB}/exceptions?maxExceptions=0").json()["exceptionHistory"][
         "truncated"
     ]
+
+
+def test_what_failed_at_the_same_time_is_told_with_the_place_of_that_attempt(
+    client: TestClient, dispatcher: RecordedDispatcher
+) -> None:
+    def tried(index: int, failure: FailureReport | None) -> SubtaskReport:
+        past = reports.attempt("FAILED", failure=failure)
+        return reports.subtask(index, past=(past,), current=reports.attempt(number=1))
+
+    cause = reports.failure("first", operator="Map", task="Source: orders", subtask=0)
+    other = reports.failure("second", operator="Map", task="Source: orders", subtask=1)
+    follower = reports.failure("input stopped", task="Sink: totals", subtask=0)
+    source, sink = reports.job().vertices
+    dispatcher.reports[JOB] = reports.job(
+        failures=(cause,),
+        vertices=(
+            msgspec.structs.replace(source, subtasks=(tried(0, cause), tried(1, other))),
+            msgspec.structs.replace(sink, subtasks=(tried(0, follower),)),
+        ),
+    )
+
+    (entry,) = client.get(f"/jobs/{JOB}/exceptions").json()["exceptionHistory"]["entries"]
+
+    (found,) = entry["concurrentExceptions"]
+    assert (found["message"], found["taskName"]) == ("second", "Source: orders (1)")
+    assert (found["endpoint"], found["taskManagerId"]) == ("worker-1", resource_id("0"))
+
+
+def test_the_failure_that_ended_the_job_says_why_it_was_not_started_again(
+    client: TestClient, dispatcher: RecordedDispatcher
+) -> None:
+    early = reports.failure("boom", task="Map", subtask=1)
+    last = reports.failure("boom", task="Map", subtask=1, attempt=2)
+    dispatcher.reports[JOB] = reports.job(
+        JobStatus.FAILED,
+        failures=(early, last),
+        failure=msgspec.structs.replace(last, hint="not started again: 2 attempts are allowed"),
+    )
+
+    entries = client.get(f"/jobs/{JOB}/exceptions").json()["exceptionHistory"]["entries"]
+
+    hints = [each["failureLabels"].get("hint") for each in entries]
+    assert hints == ["not started again: 2 attempts are allowed", None]
 
 
 def test_metrics_are_listed_picked_and_summed_up(client: TestClient) -> None:
