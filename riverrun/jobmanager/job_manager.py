@@ -31,6 +31,7 @@ from riverrun.graph.executor import JobSubmission
 from riverrun.jobmanager.monitoring import Monitoring
 from riverrun.jobmanager.programs import UploadedPrograms
 from riverrun.jobmanager.sessions import SessionSubmissions
+from riverrun.jobmanager.snapshot_process import SnapshotProcess
 from riverrun.rest.app import rest_app
 from riverrun.rest.context import RestContext
 from riverrun.rest.flame_graphs import FlameGraphs, FlameSettings
@@ -88,6 +89,7 @@ class JobManager:
         self._scratch: Path | None = None
         self._submissions: SessionSubmissions | None = None
         self._programs: UploadedPrograms | None = None
+        self._snapshots = SnapshotProcess(config)
         if session:
             self._take_jobs()
 
@@ -129,6 +131,7 @@ class JobManager:
                 shut_down=shut_down,
                 log_folder=self._monitoring.log_folder,
                 flame_graphs=FlameGraphs(FlameSettings.of(self._config)),
+                snapshots=self._snapshots,
                 time_lines=time_lines,
             )
             app = rest_app(context, ROUTES)
@@ -185,6 +188,7 @@ class JobManager:
             if self._submissions is not None and not self._suspended:
                 self._submissions.farewell(_FAREWELL_S)
             server.close()
+        self._snapshots.close()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
         self._monitoring.close()

@@ -10,6 +10,14 @@ from typing import Any, Protocol
 from riverrun.cluster.dispatcher.gateway import Dispatcher, Submissions
 from riverrun.cluster.timelines.jobs import JobsTimeLines
 from riverrun.core.ids import JobId
+from riverrun.rest.bodies.states import (
+    EntryList,
+    KeyGroups,
+    KeyList,
+    KeyValues,
+    SnapshotList,
+    SnapshotStates,
+)
 from riverrun.rest.flame_graphs import FlameGraphs
 from riverrun.rest.operations import Operations
 
@@ -58,6 +66,32 @@ class Programs(Protocol):
         """The nodes of its plan, as ``river plan --json`` prints them."""
 
 
+class Snapshots(Protocol):
+    """Reads savepoints and checkpoints; HttpProblem where one cannot be read."""
+
+    def below(self, path: str) -> SnapshotList:
+        """What is below a folder."""
+
+    def states(self, path: str) -> SnapshotStates:
+        """The operators of a snapshot with their states."""
+
+    def key_groups(self, path: str, operator: str, state: str) -> KeyGroups:
+        """How a keyed state is spread."""
+
+    def keys(
+        self, path: str, operator: str, state: str, key_group: int | None, limit: int
+    ) -> KeyList:
+        """The first keys, of one key group or of all."""
+
+    def lookup(
+        self, path: str, operator: str, state: str, key: str, key_group: int | None
+    ) -> KeyValues:
+        """What there is for a key."""
+
+    def entries(self, path: str, operator: str, state: str, limit: int) -> EntryList:
+        """The first entries of operator state."""
+
+
 @dataclass(frozen=True, slots=True)
 class RestContext:
     """The JobManager behind the interface, and what the interface itself remembers."""
@@ -78,3 +112,5 @@ class RestContext:
     """Where the JobManager writes its log files; ``None``: it writes none."""
     flame_graphs: FlameGraphs = field(default_factory=FlameGraphs)
     time_lines: JobsTimeLines = field(default_factory=JobsTimeLines)
+    snapshots: Snapshots | None = None
+    """Reads savepoints and checkpoints; ``None`` where nobody does."""

@@ -35,6 +35,7 @@ from riverrun.rest.routes import ROUTES
 from riverrun.rest.routing import Route
 from tests.unit.rest.conftest import RecordedDispatcher
 from tests.unit.rest.reports import JOB, SOURCE
+from tests.unit.rest.snapshots_here import SnapshotsHere
 
 KNOWN = {
     "jobid": JOB,
@@ -93,6 +94,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
         programs=NeverRun(folder / "programs"),
         upload_limit=100_000,
         shut_down=lambda: None,
+        snapshots=SnapshotsHere(),
     )
     return rest_app(context, ROUTES)
 
