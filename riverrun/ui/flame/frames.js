@@ -8,7 +8,7 @@
 
 /** @type {Record<Owner, string>} */
 export const OWNERS = {
-  program: 'your program and its libraries',
+  program: 'your program',
   riverrun: 'riverrun',
   spark: 'Spark',
   python: "Python's own modules",

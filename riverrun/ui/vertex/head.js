@@ -11,15 +11,15 @@ import { meanTime } from './subtasks.js';
 import { sumOf } from './metrics.js';
 
 /**
- * @param {{id: string, vertex: string, status: string, tasks: Record<string, number>, operators: string[], detail: any, children?: any}} props
+ * @param {{id: string, status: string, tasks: Record<string, number>, operators: string[], detail: any, children?: any}} props
  * children: what can be opened from here
  */
-export function VertexHead({ id, vertex, status, tasks, operators, detail, children }) {
+export function VertexHead({ id, status, tasks, operators, detail, children }) {
   const counts = Object.entries(tasks).filter(([, number]) => number > 0);
   return html`<div class="vertex-head">
     <nav class="crumbs" aria-label="Where this is">
       <a href=${link('/jobs', id)}>Graph</a><span aria-hidden="true">/</span>
-      <a href=${link('/jobs', id, 'vertices', vertex)}>Vertex</a>
+      <span aria-current="page">Vertex</span>
     </nav>
     <h2 class="hidden-words">Vertex ${detail.name}</h2>
     <ol class="chain" aria-label="Operators of the vertex, in the order of the chain">
@@ -60,8 +60,8 @@ function timeFigure(rows) {
   const time = meanTime(rows);
   const name = rows.length > 1 ? 'Time, mean of the subtasks' : 'Time';
   if (!time) return { name, value: NONE, note: 'no subtask has told yet' };
-  const words = `busy ${percent(time.busy)} · back-pressured ${percent(time.backpressured)} · idle ${percent(time.idle)}`;
-  return { name, value: html`<${TimeSplit} ...${time} />`, note: words };
+  const words = [`busy ${percent(time.busy)}`, `back-pressured ${percent(time.backpressured)}`, `idle ${percent(time.idle)}`];
+  return { name, value: html`<${TimeSplit} ...${time} />`, note: words.map((each) => html`<span key=${each} class="nowrap">${each}</span> `) };
 }
 
 /** @param {import('./subtasks.js').SubtaskRow[]} rows @param {number} now */

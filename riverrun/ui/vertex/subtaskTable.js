@@ -26,8 +26,6 @@ export function SubtaskTable({ id, vertex, rows, place, now }) {
     { title: 'Host', cell: Host, by: (/** @type {Row} */ row) => row.process },
     ...(place.source ? [] : [amounts('Records in', rows, 'recordsIn', 'inRate')]),
     ...(place.sink ? [] : [amounts('Records out', rows, 'recordsOut', 'outRate')]),
-    ...(place.source ? [] : [{ title: 'Bytes in', number: true, cell: (/** @type {Row} */ row) => bytes(row.bytesIn), by: (/** @type {Row} */ row) => row.bytesIn }]),
-    ...(place.sink ? [] : [{ title: 'Bytes out', number: true, cell: (/** @type {Row} */ row) => bytes(row.bytesOut), by: (/** @type {Row} */ row) => row.bytesOut }]),
     { title: 'Busy', cell: Time, by: (/** @type {Row} */ row) => row.time?.busy },
     {
       title: 'Watermark', number: true,
@@ -39,6 +37,8 @@ export function SubtaskTable({ id, vertex, rows, place, now }) {
       cell: (/** @type {Row} */ row) => lagInWords(lagOf(row.watermark, now)),
       by: (/** @type {Row} */ row) => lagOf(row.watermark, now),
     },
+    ...(place.source ? [] : [{ title: 'Bytes in', number: true, cell: (/** @type {Row} */ row) => bytes(row.bytesIn), by: (/** @type {Row} */ row) => row.bytesIn }]),
+    ...(place.sink ? [] : [{ title: 'Bytes out', number: true, cell: (/** @type {Row} */ row) => bytes(row.bytesOut), by: (/** @type {Row} */ row) => row.bytesOut }]),
     { title: 'Attempt', number: true, cell: (/** @type {Row} */ row) => row.attempt + 1, by: (/** @type {Row} */ row) => row.attempt },
     { title: 'Since', number: true, cell: Since, by: (/** @type {Row} */ row) => row.since },
     { title: 'For', number: true, cell: (/** @type {Row} */ row) => duration(row.duration), by: (/** @type {Row} */ row) => row.duration },

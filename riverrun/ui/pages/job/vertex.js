@@ -1,6 +1,7 @@
 // A vertex, subtask by subtask.
 
 import { html } from '../../core/view.js';
+import { isOutage } from '../../core/api.js';
 import { useLive } from '../../core/live.js';
 import { link } from '../../core/router.js';
 import { Answer, Notice } from '../../parts/notice.js';
@@ -30,7 +31,9 @@ export function VertexTab({ id, job, names, query }) {
   const metrics = useLive(`${path}/metrics?get=${forEverySubtask(ROW_METRICS)}`, every);
   const gone = html`The job has no vertex ${vertex}. <a href=${link('/jobs', id)}>Its graph</a>`;
   return html`<${Answer} of=${live} what="the vertex" gone=${gone}>
-    ${(/** @type {any} */ detail) => html`<${Vertex} ...${{ id, vertex, path, detail, every, plan: job.plan, query }}
+    ${(/** @type {any} */ detail) => html`
+      <${Lacking} of=${[pressure, metrics]} />
+      <${Vertex} ...${{ id, vertex, path, detail, every, plan: job.plan, query }}
       glance=${glance} pressure=${pressure.value} metrics=${metrics.value} />`}
   <//>`;
 }
@@ -48,7 +51,7 @@ function Vertex({ id, vertex, path, detail, every, plan, query, glance, pressure
   const rows = rowsOf(detail, pressure, bySubtask(metrics, detail.parallelism), place);
   const chosen = query.has('subtask') ? detail.subtasks[Number(query.get('subtask'))] : undefined;
   return html`
-    <${VertexHead} ...${{ id, vertex, operators, detail }} status=${glance?.status ?? 'CREATED'} tasks=${glance?.tasks ?? {}}>
+    <${VertexHead} ...${{ id, operators, detail }} status=${glance?.status ?? 'CREATED'} tasks=${glance?.tasks ?? {}}>
       <a class="button" href=${link('/jobs', id, 'vertices', vertex, 'flame')}>Flame graph</a>
     <//>
     <${VertexFigures} rows=${rows} place=${place} now=${now} />
@@ -60,6 +63,12 @@ function Vertex({ id, vertex, path, detail, every, plan, query, glance, pressure
     <${MoreMetrics} ...${{ path, operators, every, now }} subtasks=${detail.parallelism} />
     <${Managers} path=${path} place=${place} />
     <${Accumulators} path=${path} />`;
+}
+
+/** What a part of the page could not get while the JobManager answers. @param {{of: import('../../core/live.js').Live<any>[]}} props */
+function Lacking({ of: answers }) {
+  const words = answers.flatMap(({ problem }) => problem && !isOutage(problem) ? problem.message : []);
+  return words.length ? html`<${Notice} tone="wait">Some figures are missing: ${words.join('; ')}<//>` : null;
 }
 
 /** @param {{rows: import('../../vertex/subtasks.js').SubtaskRow[], source: boolean}} props */
