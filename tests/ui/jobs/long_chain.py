@@ -1,10 +1,10 @@
-"""Sixty operators: thirty vertices in a row, each of two operators; some of them fan out and join again."""
+"""More than sixty operators in a row of vertices, each of one or two; some of them fan out and join again."""
 
 from __future__ import annotations
 
 from riverrun import DataGeneratorSource, StreamExecutionEnvironment
 
-LAYERS = 15
+LAYERS = 17
 
 
 def main() -> None:
