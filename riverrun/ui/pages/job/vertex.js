@@ -1,7 +1,6 @@
 // A vertex, subtask by subtask.
 
 import { html } from '../../core/view.js';
-import { isOutage } from '../../core/api.js';
 import { useLive } from '../../core/live.js';
 import { link } from '../../core/router.js';
 import { Answer, Notice } from '../../parts/notice.js';
@@ -65,10 +64,10 @@ function Vertex({ id, vertex, path, detail, every, plan, query, glance, pressure
     <${Accumulators} path=${path} />`;
 }
 
-/** What a part of the page could not get while the JobManager answers. @param {{of: import('../../core/live.js').Live<any>[]}} props */
+/** What could not be had beside the vertex itself. @param {{of: import('../../core/live.js').Live<any>[]}} props */
 function Lacking({ of: answers }) {
-  const words = answers.flatMap(({ problem }) => problem && !isOutage(problem) ? problem.message : []);
-  return words.length ? html`<${Notice} tone="wait">Some figures are missing: ${words.join('; ')}<//>` : null;
+  const words = answers.flatMap(({ problem }) => problem?.message ?? []);
+  return words.length ? html`<${Notice} tone="wait">Some figures are missing or old: ${[...new Set(words)].join('; ')}<//>` : null;
 }
 
 /** @param {{rows: import('../../vertex/subtasks.js').SubtaskRow[], source: boolean}} props */
