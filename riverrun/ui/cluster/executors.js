@@ -1,6 +1,8 @@
 // What is said of executors, which are the task managers here.
 
-import { bytes, exact, known } from '../core/format.js';
+import { ago, bytes, exact, known } from '../core/format.js';
+
+const JUST_NOW_MS = 5000;
 
 /** @typedef {any} Manager an entry of GET /taskmanagers */
 
@@ -11,7 +13,7 @@ export function usedSlots(manager) {
 
 /** @param {Manager} manager */
 export function slotWords(manager) {
-  return `${exact(usedSlots(manager))} of ${exact(manager.slotsNumber)} used`;
+  return `${exact(usedSlots(manager))} used, ${exact(manager.freeSlots)} free`;
 }
 
 /** @param {Manager} manager */
@@ -27,6 +29,11 @@ export function memoryWords(manager) {
 /** What an executor is called: Spark's number, or that it is the driver. @param {Manager} manager */
 export function nameOf(manager) {
   return manager.executor === 'driver' ? 'driver' : `executor ${manager.executor}`;
+}
+
+/** When Spark last told of it. @param {Manager} manager @param {number} [now] */
+export function seenWords({ timeSinceLastHeartbeat: seen }, now = Date.now()) {
+  return known(seen) && now - seen < JUST_NOW_MS ? 'just now' : ago(seen, now);
 }
 
 /** @param {Manager[]} managers */

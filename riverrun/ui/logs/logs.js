@@ -51,9 +51,10 @@ function Files({ files, names, file, hrefOf }) {
     {
       title: 'File',
       by: (/** @type {any} */ row) => row.name,
-      cell: (/** @type {any} */ row) => html`<a class="mono" href=${hrefOf(row.name)} aria-current=${row.name === file ? 'true' : undefined}>${row.name}</a>`,
+      cell: (/** @type {any} */ row) => html`<span class="log-file">
+        <a class="mono" href=${hrefOf(row.name)} aria-current=${row.name === file ? 'true' : undefined}>${row.name}</a>
+        <small class="muted">${row.words}</small></span>`,
     },
-    { title: 'What it is', by: (/** @type {any} */ row) => row.words, cell: (/** @type {any} */ row) => row.words },
     { title: 'Size', number: true, by: (/** @type {any} */ row) => row.size, cell: (/** @type {any} */ row) => bytes(row.size) },
     {
       title: 'Last written',

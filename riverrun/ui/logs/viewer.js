@@ -16,12 +16,13 @@ import { useSize } from './size.js';
 
 const LINE_PX = 18;
 const SPARE_LINES = 30;
+const NARROW = '(max-width: 760px)';
 const LEVELS = { error: 'error', warn: 'warning', plain: '' };
 
 /** @param {{path: string, file: string}} props path: where the file is read */
 export function LogViewer({ path, file }) {
   const [following, setFollowing] = useState(true);
-  const [wrapped, setWrapped] = useState(false);
+  const [wrapped, setWrapped] = useState(() => matchMedia(NARROW).matches);
   const [words, setWords] = useState('');
   const [current, setCurrent] = useState(/** @type {Hit | null} */ (null));
   const view = useView(wrapped);

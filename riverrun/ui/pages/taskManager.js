@@ -11,7 +11,7 @@ import { Answer } from '../parts/notice.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { Tabs } from '../parts/tabs.js';
-import { busyCores, memoryWords, nameOf, slotWords, usedMemory, usedSlots } from '../cluster/executors.js';
+import { busyCores, memoryWords, nameOf, seenWords, slotWords, usedMemory, usedSlots } from '../cluster/executors.js';
 import { Metrics } from '../cluster/metrics.js';
 import { Threads } from '../cluster/threads.js';
 import { Logs } from '../logs/logs.js';
@@ -70,7 +70,7 @@ function Overview({ manager }) {
         ['Id', html`<span class="mono">${manager.id}</span>`],
         ['Address', html`<span class="mono">${manager.path}</span>`],
         ['Cores', exact(manager.hardware.cpuCores)],
-        ['Last heartbeat', ago(manager.timeSinceLastHeartbeat)],
+        ['Last seen', seenWords(manager)],
         ['Up since', moment(manager.since)],
       ]} />
     <//>`;

@@ -10,7 +10,7 @@ import { Figures } from '../parts/figures.js';
 import { Answer } from '../parts/notice.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
-import { memoryWords, nameOf, slotWords, totals, usedMemory, usedSlots } from '../cluster/executors.js';
+import { memoryWords, nameOf, seenWords, slotWords, totals, usedMemory, usedSlots } from '../cluster/executors.js';
 
 /** @typedef {import('../cluster/executors.js').Manager} Manager */
 
@@ -27,7 +27,6 @@ const COLUMNS = [
     by: usedSlots,
     cell: (/** @type {Manager} */ row) => html`<${Share} value=${usedSlots(row)} most=${row.slotsNumber} words=${slotWords(row)} />`,
   },
-  { title: 'Free slots', number: true, by: (/** @type {Manager} */ row) => row.freeSlots, cell: (/** @type {Manager} */ row) => exact(row.freeSlots) },
   { title: 'Tasks', number: true, by: (/** @type {Manager} */ row) => row.assignedTasks, cell: (/** @type {Manager} */ row) => exact(row.assignedTasks) },
   { title: 'Cores', number: true, by: (/** @type {Manager} */ row) => row.hardware.cpuCores, cell: (/** @type {Manager} */ row) => exact(row.hardware.cpuCores) },
   {
@@ -35,9 +34,9 @@ const COLUMNS = [
     by: usedMemory,
     cell: (/** @type {Manager} */ row) => html`<${Share} value=${usedMemory(row)} most=${row.hardware.physicalMemory} words=${memoryWords(row)} />`,
   },
-  { title: 'Heartbeat', number: true, cell: (/** @type {Manager} */ row) => html`<span class="nowrap">${ago(row.timeSinceLastHeartbeat)}</span>` },
+  { title: 'Last seen', number: true, cell: (/** @type {Manager} */ row) => html`<span class="nowrap">${seenWords(row)}</span>` },
   {
-    title: 'Up since',
+    title: 'Came',
     number: true,
     by: (/** @type {Manager} */ row) => row.since,
     cell: (/** @type {Manager} */ row) => html`<span class="nowrap" title=${moment(row.since)}>${ago(row.since)}</span>`,
