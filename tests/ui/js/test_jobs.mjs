@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import { dismiss, outcomesOf, tell } from '../../../riverrun/ui/jobs/outcomes.js';
+import { parallelismInWords, parallelismOf, restartPoint, slotsFor, whyNotAsk, whyNotCancel } from '../../../riverrun/ui/jobs/possible.js';
 import { age, clockThere, ending, hints, isOver, lastCheckpoint, parted, tasksByState, tasksInWords } from '../../../riverrun/ui/jobs/glance.js';
 
 /** @param {object} [facts] */
@@ -83,4 +85,54 @@ test('why a job ended, in one line', () => {
   assert.equal(ending(job({ state: 'FAILED' })), 'no reason was told');
   assert.equal(ending(job({ state: 'FINISHED' })), '');
   assert.equal(ending(job({ state: 'CANCELED', restarts: 2 })), 'canceled after 2 restarts');
+});
+
+test('a job can be cancelled until it has ended, and asked only while it runs', () => {
+  assert.equal(whyNotCancel('RUNNING'), undefined);
+  assert.equal(whyNotCancel('RESTARTING'), undefined);
+  assert.match(whyNotCancel('FINISHED') ?? '', /finished/);
+  assert.match(whyNotCancel('CANCELLING') ?? '', /being cancelled/);
+  assert.match(whyNotCancel('SUSPENDED') ?? '', /another JobManager/);
+  assert.equal(whyNotAsk('RUNNING'), undefined);
+  assert.equal(whyNotAsk('RESTARTING'), 'The job is restarting; this needs one that runs.');
+  assert.equal(whyNotAsk('FAILED'), 'The job is failed.');
+});
+
+const VERTICES = [{ parallelism: 2, maxParallelism: 128 }, { parallelism: 1, maxParallelism: 64 }];
+
+test('the parallelism that a job has and may have', () => {
+  const found = parallelismOf(VERTICES);
+  assert.deepEqual(found, { now: 2, least: 1, most: 64, tasks: 3, vertices: 2 });
+  assert.equal(parallelismInWords(/** @type {any} */ (found)), 'parallelisms from 1 to 2');
+  assert.equal(parallelismInWords({ now: 2, least: 2, most: 9, tasks: 4, vertices: 2 }), 'parallelism 2');
+  assert.equal(parallelismOf([]), undefined);
+});
+
+test('what another parallelism needs', () => {
+  const found = /** @type {any} */ (parallelismOf(VERTICES));
+  assert.deepEqual(slotsFor(found, 4, 8), { words: 'It needs up to 5 slots more; 8 are free.', enough: true });
+  assert.equal(slotsFor(found, 4, 4).enough, false);
+  assert.match(slotsFor(found, 4, 4).words, /not enough/);
+  assert.deepEqual(slotsFor(found, 1, 0), { words: '1 slot becomes free.', enough: true });
+  assert.equal(slotsFor({ ...found, tasks: 4 }, 2, 0).words, 'It needs the slots that it has.');
+  assert.equal(slotsFor(found, 4, undefined).words, 'It needs up to 5 slots more.');
+});
+
+test('an ended job is started again from the newest snapshot that is still there', () => {
+  const at = (/** @type {number} */ time, /** @type {object} */ facts = {}) => ({ external_path: `/c/${time}`, trigger_timestamp: time, is_savepoint: false, ...facts });
+  assert.deepEqual(restartPoint({ latest: { completed: at(5), savepoint: at(3, { is_savepoint: true }) } }), { path: '/c/5', what: 'checkpoint' });
+  assert.deepEqual(restartPoint({ latest: { completed: at(5, { discarded: true }), savepoint: at(3, { is_savepoint: true }) } }), { path: '/c/3', what: 'savepoint' });
+  assert.equal(restartPoint({ latest: { completed: null, savepoint: null } }), undefined);
+  assert.equal(restartPoint(undefined), undefined);
+});
+
+test('outcomes stay until they are dismissed', () => {
+  tell('a', { tone: 'good', words: 'done' });
+  tell('a', { tone: 'bad', words: 'not done', reason: 'boom' });
+  tell('b', { tone: 'good', words: 'other' });
+  assert.deepEqual(outcomesOf('a').map((each) => each.words), ['done', 'not done']);
+  dismiss('a', outcomesOf('a')[0].id);
+  assert.deepEqual(outcomesOf('a').map((each) => each.words), ['not done']);
+  assert.equal(outcomesOf('b').length, 1);
+  assert.deepEqual(outcomesOf('c'), []);
 });

@@ -7,7 +7,9 @@ import { duration, moment } from '../../core/format.js';
 import { Answer } from '../../parts/notice.js';
 import { Badge } from '../../parts/badge.js';
 import { Tabs } from '../../parts/tabs.js';
-import { Actions } from './actions.js';
+import { age, isOver } from '../../jobs/glance.js';
+import { useNow } from '../../jobs/now.js';
+import { Actions, Outcomes } from './actions.js';
 
 /**
  * What a tab gets: the answer of GET /jobs/{id}, and what stands in the address.
@@ -32,14 +34,15 @@ export function ofJob(tab) {
       after its end. <a href=${link('/')}>All jobs</a>`;
     return html`<${Answer} of=${live} what="the job" gone=${gone}>
       ${(/** @type {any} */ job) => html`
-        <${Head} job=${job} names=${names} />
+        <${Head} job=${job} at=${live.at} names=${names} />
+        <${Outcomes} id=${names.job} />
         <${tab} id=${names.job} job=${job} names=${names} query=${query} />`}
     <//>`;
   };
 }
 
-/** @param {{job: any, names: Record<string, string>}} props */
-function Head({ job, names }) {
+/** @param {{job: any, at: number, names: Record<string, string>}} props at: when the answer came */
+function Head({ job, at, names }) {
   const here = location.hash.split('?')[0];
   const items = TABS.map(({ title, steps }) => {
     const href = link('/jobs', names.job, ...steps);
@@ -50,10 +53,19 @@ function Head({ job, names }) {
     <div class="job-head">
       <div>
         <h1>${job.name} <${Badge} state=${job.state} /></h1>
-        <p class="muted">since ${moment(job['start-time'])}, for ${duration(job.duration)} · <span class="mono">${job.jid}</span></p>
+        <p class="muted"><${Span} job=${job} at=${at} /> · <span class="mono">${job.jid}</span></p>
         ${job['status-text'] && html`<p>${job['status-text']}</p>`}
+        ${isOver(job.state) && html`<p class="muted">The job has ended: what is shown is how it was last.</p>`}
       </div>
       <${Actions} job=${job} />
     </div>
     <${Tabs} label="Parts of the job" items=${items} />`;
+}
+
+/** From when to when the job ran, or for how long it has. @param {{job: any, at: number}} props */
+function Span({ job, at }) {
+  const now = useNow();
+  const start = moment(job['start-time']);
+  if (isOver(job.state)) return `${start} to ${moment(job['end-time'])}, ran ${duration(job.duration)}`;
+  return `since ${start}, for ${duration(age(job, at, now))}`;
 }
