@@ -3,7 +3,7 @@
 import { applyTheme, useTheme } from './core/theme.js';
 import { connection, useLive } from './core/live.js';
 import { find, link, useHash } from './core/router.js';
-import { html, render, useEffect, useRef, useState } from './core/view.js';
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from './core/view.js';
 import { duration } from './core/format.js';
 import { token } from './core/api.js';
 import { Notice } from './parts/notice.js';
@@ -14,19 +14,40 @@ function App() {
   const found = find(PAGES, hash || '#/');
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   const path = hash.split('?')[0];
+  const isFirst = useRef(true);
   useEffect(() => {
     document.title = `${found?.page.title ?? 'Not found'} · riverrun`;
-  }, [path]);
+    if (!isFirst.current) scrollTo(0, 0);
+    // The link that was followed may be gone with its page: who uses the keyboard goes on from here.
+    if (!isFirst.current && document.activeElement === document.body) place.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [found?.page]);
   return html`<div class="frame">
     <a class="skip" href=${hash || '#/'} onClick=${() => place.current?.focus()}>Skip to the content</a>
     <${Side} path=${path || '#/'} />
     <main class="page" ref=${place} tabindex="-1">
       <${Outage} />
       ${found
-        ? html`<${found.page.view} key=${found.page.path} names=${found.names} query=${found.query} />`
+        ? html`<${Guarded} at=${path}>
+            <${found.page.view} key=${`${found.page.path} ${found.names.job}`} names=${found.names} query=${found.query} />
+          <//>`
         : html`<${Notice} tone="wait">There is no page at this address. <a href=${link('/')}>All jobs</a><//>`}
     </main>
   </div>`;
+}
+
+/** A fault of one page is told in its place, and leaves the rest usable. @param {{at: string, children?: any}} props */
+function Guarded({ at, children }) {
+  const [error, again] = useErrorBoundary((/** @type {unknown} */ error) => console.error(error));
+  useEffect(() => {
+    if (error) again();
+  }, [at]);
+  if (!error) return children;
+  return html`<${Notice} tone="bad">
+    <strong>This page has a fault and cannot be shown</strong>
+    <span>${String(error)}</span>
+    <button type="button" class="button" onClick=${again}>Try again</button>
+  <//>`;
 }
 
 /** @param {{path: string}} props */
@@ -77,7 +98,7 @@ function TokenForm() {
   };
   return html`<${Notice} tone="wait">
     <form onSubmit=${submit} class="buttons">
-      <label class="field"><span>This JobManager asks for a token (riverrun.rest.token)</span>
+      <label class="field"><span>${token.get() ? 'The token was not accepted; this JobManager asks for another' : 'This JobManager asks for a token'} (riverrun.rest.token)</span>
         <input name="token" type="password" autocomplete="current-password" required /></label>
       <button class="button primary">Use it</button>
     </form>

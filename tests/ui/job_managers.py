@@ -38,7 +38,7 @@ class JobManager:
 
         Args:
             folder: for its logs, checkpoints and savepoints.
-            master: where its jobs run, such as ``local[2]`` or ``in-process``.
+            master: where its jobs run, such as ``local[2]``.
             port: where it serves; 0: on any that is free.
             settings: more of its options, ``__`` for a dot and ``_`` for a dash.
         """
@@ -76,7 +76,9 @@ class JobManager:
             )
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
-        assert self.url, (folder / "stderr").read_text()
+        if not self.url:
+            self.kill()
+            raise AssertionError((folder / "stderr").read_text())
         self.port = int(self.url.rpartition(":")[2])
 
     def get(self, path: str) -> Any:

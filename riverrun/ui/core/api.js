@@ -24,12 +24,6 @@ export class Problem extends Error {
   }
 }
 
-/** Whether the JobManager itself is in trouble, rather than the one thing that was asked for.
- * @param {unknown} error */
-export function isOutage(error) {
-  return error instanceof Problem && ['away', 'slow', 'broken'].includes(error.kind);
-}
-
 /** The token is kept for this tab only. */
 export const token = {
   get: () => sessionStorage.getItem(TOKEN),
@@ -100,13 +94,37 @@ function kindOf(status) {
 }
 
 /**
+ * The answer's text, of which the end may never come.
+ * @param {Response} response
+ */
+async function textOf(response) {
+  try {
+    return await response.text();
+  } catch (error) {
+    const name = error instanceof Error ? error.name : '';
+    if (name === 'AbortError') throw error;
+    if (name === 'TimeoutError') throw new Problem('slow', 'the answer did not end in time');
+    throw new Problem('away', 'the answer broke off');
+  }
+}
+
+/** @param {string} text */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem('broken', `expected JSON, found ${text ? JSON.stringify(text.slice(0, 80)) : 'nothing'}`);
+  }
+}
+
+/**
  * The JSON of a GET.
  * @param {string} path
  * @param {Asking} [asking]
  * @returns {Promise<any>}
  */
 export async function get(path, asking) {
-  return (await call('GET', path, asking)).json();
+  return parsed(await textOf(await call('GET', path, asking)));
 }
 
 /**
@@ -117,8 +135,8 @@ export async function get(path, asking) {
  * @returns {Promise<any>}
  */
 export async function send(method, path, asking) {
-  const text = await (await call(method, path, asking)).text();
-  return text ? JSON.parse(text) : {};
+  const text = await textOf(await call(method, path, asking));
+  return text ? parsed(text) : {};
 }
 
 /**
@@ -132,14 +150,22 @@ export async function send(method, path, asking) {
 export async function operation(method, path, body, statusPath) {
   const { 'request-id': request } = await send(method, path, { json: body });
   for (;;) {
-    const { status, operation: outcome } = await get(statusPath(request));
+    const { status, operation: outcome } = await get(statusPath(request)).catch(stillUnderWay);
     if (status.id === 'COMPLETED') {
-      const cause = outcome?.['failure-cause'];
+      const cause = outcome?.['failure-cause'] ?? outcome?.failureCause;
       if (cause) throw new Problem('refused', reasonOf(cause));
       return outcome ?? {};
     }
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
+}
+
+/** Silence says nothing about an operation: it goes on, and is asked about again. @param {unknown} error */
+function stillUnderWay(error) {
+  if (error instanceof Problem && (error.kind === 'away' || error.kind === 'slow')) {
+    return { status: { id: 'IN_PROGRESS' }, operation: undefined };
+  }
+  throw error;
 }
 
 /** @param {any} cause */

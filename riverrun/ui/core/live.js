@@ -1,6 +1,7 @@
 // Answers that stay fresh: each path is asked once for all who show it, again and again while they do.
 
-import { get, isOutage, Problem } from './api.js';
+import { get, Problem } from './api.js';
+import { Connection, isSilence } from './connection.js';
 import { useEffect, useState } from './view.js';
 
 const SLOWEST_MS = 15_000;
@@ -35,7 +36,9 @@ class Feed {
   /** @param {object} key @param {number} every @param {() => void} tell */
   add(key, every, tell) {
     this.listeners.set(key, { every, tell });
-    if (!this.asking) this.schedule(this.at && Date.now() - this.at < every ? every : 0);
+    if (this.asking) return;
+    const due = this.at ? this.at + this.shortest() - Date.now() : 0;
+    this.schedule(Math.max(0, due));
   }
 
   /** @param {object} key */
@@ -54,24 +57,31 @@ class Feed {
     if (this.asking || this.listeners.size === 0) return;
     if (document.hidden) return; // asked again when the page is looked at
     this.asking = true;
+    const began = Date.now();
+    let back;
     try {
       this.value = await get(this.path);
       this.problem = undefined;
       this.at = Date.now();
       this.failures = 0;
-      connection.answered();
+      back = connection.answered(this.at);
     } catch (error) {
       this.problem = error instanceof Problem ? error : new Problem('broken', String(error));
       this.failures += 1;
-      connection.failed(this.problem);
+      back = connection.failed(this.problem, began, Date.now());
     }
     this.asking = false;
     for (const { tell } of [...this.listeners.values()]) tell();
     if (this.listeners.size > 0) this.schedule(this.pause());
+    if (back) refreshFailed();
+  }
+
+  shortest() {
+    return Math.min(...[...this.listeners.values()].map((listener) => listener.every));
   }
 
   pause() {
-    const every = Math.min(...[...this.listeners.values()].map((listener) => listener.every));
+    const every = this.shortest();
     // What is not there may still come (a job that has just been sent), but is not asked for as often.
     return this.failures ? Math.min(Math.max(every, 1000) * 2 ** (this.failures - 1), SLOWEST_MS) : every;
   }
@@ -120,38 +130,12 @@ export function refreshAll() {
   for (const feed of feeds.values()) if (feed.listeners.size > 0) feed.schedule(0);
 }
 
-/** Whether the JobManager answers at all. */
-export const connection = {
-  /** When it last answered; 0: never. */
-  last: 0,
-  /** @type {Problem | undefined} why it does not */
-  problem: /** @type {Problem | undefined} */ (undefined),
-  /** @type {Set<() => void>} */
-  watchers: new Set(),
+/** Ask what failed, without waiting for its turn: when the JobManager is back. */
+function refreshFailed() {
+  for (const feed of feeds.values()) if (feed.listeners.size > 0 && isSilence(feed.problem)) feed.schedule(0);
+}
 
-  answered() {
-    connection.last = Date.now();
-    if (connection.problem) {
-      connection.problem = undefined;
-      refreshAll();
-      connection.tell();
-    }
-  },
-
-  /** @param {Problem} problem */
-  failed(problem) {
-    if (!isOutage(problem) && problem.kind !== 'denied') {
-      connection.answered(); // It said no, but it is there.
-      return;
-    }
-    connection.problem = problem;
-    connection.tell();
-  },
-
-  tell() {
-    for (const watcher of connection.watchers) watcher();
-  },
-};
+export const connection = new Connection();
 
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) refreshAll();

@@ -5,7 +5,7 @@ import htm from '../vendor/htm.js';
 
 export { Fragment, render };
 export {
-  useCallback, useContext, useEffect, useId, useLayoutEffect, useMemo, useReducer, useRef, useState,
+  useCallback, useContext, useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useReducer, useRef, useState,
 } from '../vendor/preact-hooks.js';
 
 /** Markup: html`<p class="muted">${words}</p>`; components are called as <${Name} ... />. */
