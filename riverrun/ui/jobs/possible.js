@@ -53,6 +53,7 @@ export function parallelismOf(vertices) {
  */
 export function slotsFor(found, wanted, free) {
   const more = wanted * found.vertices - found.tasks;
+  if (wanted === found.now && wanted === found.least) return { words: 'The job runs so already.', enough: true };
   if (more === 0) return { words: 'It needs the slots that it has.', enough: true };
   if (more < 0) return { words: more === -1 ? '1 slot becomes free.' : `${exact(-more)} slots become free.`, enough: true };
   const needs = `It needs up to ${exact(more)} ${more === 1 ? 'slot' : 'slots'} more`;

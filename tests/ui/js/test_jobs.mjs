@@ -114,7 +114,8 @@ test('what another parallelism needs', () => {
   assert.equal(slotsFor(found, 4, 4).enough, false);
   assert.match(slotsFor(found, 4, 4).words, /not enough/);
   assert.deepEqual(slotsFor(found, 1, 0), { words: '1 slot becomes free.', enough: true });
-  assert.equal(slotsFor({ ...found, tasks: 4 }, 2, 0).words, 'It needs the slots that it has.');
+  assert.equal(slotsFor({ ...found, now: 3, tasks: 4 }, 2, 0).words, 'It needs the slots that it has.');
+  assert.equal(slotsFor({ ...found, least: 2 }, 2, 0).words, 'The job runs so already.');
   assert.equal(slotsFor(found, 4, undefined).words, 'It needs up to 5 slots more.');
 });
 
