@@ -127,7 +127,8 @@ class JobManager:
 
         def all_run() -> bool:
             vertices = self.get(f"/jobs/{job}")["vertices"]
-            return all(each["tasks"]["RUNNING"] == each["parallelism"] for each in vertices)
+            running = [each["tasks"]["RUNNING"] == each["parallelism"] for each in vertices]
+            return bool(running) and all(running)  # a job that was just sent has no vertices yet
 
         wait_until(all_run, what=f"all subtasks of {job} running", timeout_s=120)
 
