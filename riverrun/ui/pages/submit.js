@@ -4,11 +4,11 @@ import { html, useState } from '../core/view.js';
 import { send } from '../core/api.js';
 import { useLive } from '../core/live.js';
 import { go } from '../core/router.js';
+import { JobGraph } from '../parts/jobGraph.js';
 import { Answer, Notice } from '../parts/notice.js';
 import { Panel } from '../parts/panel.js';
 import { OrderForm } from '../submit/form.js';
 import { EMPTY, planBody, problemsOf, runBody } from '../submit/order.js';
-import { PlanPreview } from '../submit/plan.js';
 import { Programs } from '../submit/programs.js';
 
 /** A program may take this long to define its job; the JobManager waits two minutes. */
@@ -84,5 +84,5 @@ function HowToRun({ program, fields, change }) {
         ${failure && html`<${Notice} tone="bad"><strong>The program did not get so far:</strong><pre>${failure}</pre><//>`}
       </form>
     <//>
-    ${plan && html`<${Panel} title="Plan"><${PlanPreview} plan=${plan} /><//>`}`;
+    ${plan && html`<${Panel} title="Plan"><${JobGraph} plan=${plan} label=${`What ${program.name} would run`} /><//>`}`;
 }
