@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from riverrun.core.errors import ExternalError
 from riverrun.protocol.control import Order
+from riverrun.protocol.parts import PartJoiner
 from riverrun.spark.worker.rows import frames_of
 
 
@@ -112,10 +113,10 @@ class Mailbox:
             self._something.notify()
 
     def _pump(self, batches: Iterable[Any]) -> None:
-        post = self._post
+        post, joiner = self._post, PartJoiner()
         try:
             for batch in batches:
-                for frame in frames_of(batch):
+                for frame in frames_of(batch, joiner):
                     post(frame)
         except BaseException as error:  # noqa: BLE001  (handed to the task thread)
             post(InputBroken(f"the input broke off: {type(error).__name__}: {error}"))

@@ -8,7 +8,7 @@ from typing import Any
 from riverrun.runtime.relay import Relay
 from riverrun.spark.worker.ledger import Spending, TimeLedger
 from riverrun.spark.worker.mailbox import Closed, Mailbox
-from riverrun.spark.worker.rows import batch_of
+from riverrun.spark.worker.rows import batches_of
 
 
 class RelayShell:
@@ -36,6 +36,7 @@ class RelayShell:
                 raise letter
 
     def _hand_over(self, rows: list[tuple[int, bytes]]) -> Iterator[Any]:
-        self._ledger.enter(Spending.BACK_PRESSURED)
-        yield batch_of(rows)
-        self._ledger.enter(Spending.BUSY)
+        for batch in batches_of(rows):
+            self._ledger.enter(Spending.BACK_PRESSURED)
+            yield batch
+            self._ledger.enter(Spending.BUSY)

@@ -7,30 +7,50 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from riverrun.protocol.parts import MOST_BYTES, PartJoiner, in_parts
+
 _SCHEMA: Final = pa.schema(
     [pa.field("target", pa.int32(), nullable=False), pa.field("frame", pa.binary(), nullable=False)]
 )
+_BATCH_BYTES: Final = 1 << 20
 
 
-def frames_of(batch: pa.RecordBatch) -> Iterator[memoryview]:
-    """The frames in ``batch``, without copying; fillers are left out."""
+def frames_of(batch: pa.RecordBatch, joiner: PartJoiner) -> Iterator[memoryview]:
+    """The frames that are complete with ``batch``; only those in parts are copied. Fillers are left out."""
     column = batch.column(1)
     for index in range(len(column)):
         buffer = column[index].as_buffer()
         if buffer is not None and buffer.size:
-            yield memoryview(buffer)
+            frame = joiner.add(memoryview(buffer))
+            if frame is not None:
+                yield frame
 
 
-def batch_of(rows: Sequence[tuple[int, Any]]) -> pa.RecordBatch:
-    """One Arrow batch of ``(target, frame)`` rows, in order."""
-    targets, frames = zip(*rows, strict=True)
-    return pa.RecordBatch.from_arrays(
-        [pa.array(targets, pa.int32()), pa.array(frames, pa.binary())], schema=_SCHEMA
-    )
+def batches_of(rows: Sequence[tuple[int, Any]]) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of the ``(target, frame)`` rows, in order; each of about a megabyte at most."""
+    targets: list[int] = []
+    frames: list[Any] = []
+    size = 0
+    for target, frame in rows:
+        for part in in_parts(frame) if len(frame) > MOST_BYTES else (frame,):
+            targets.append(target)
+            frames.append(part)
+            size += len(part)
+            if size >= _BATCH_BYTES:
+                yield _batch(targets, frames)
+                targets, frames, size = [], [], 0
+    if targets:
+        yield _batch(targets, frames)
 
 
 def empty_batch() -> pa.RecordBatch:
     """A batch without rows: what a stage without output hands to Spark."""
     return pa.RecordBatch.from_arrays(
         [pa.array([], pa.int32()), pa.array([], pa.binary())], schema=_SCHEMA
+    )
+
+
+def _batch(targets: list[int], frames: list[Any]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [pa.array(targets, pa.int32()), pa.array(frames, pa.binary())], schema=_SCHEMA
     )

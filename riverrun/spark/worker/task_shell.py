@@ -13,9 +13,8 @@ from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.task import Task, Turn
 from riverrun.spark.worker.ledger import Spending, TimeLedger
 from riverrun.spark.worker.mailbox import Closed, InputBroken, Letter, Mailbox
-from riverrun.spark.worker.rows import batch_of
+from riverrun.spark.worker.rows import batches_of
 
-_BATCH_BYTES: Final = 1 << 20
 _FRAMES_AHEAD: Final = 4
 """How many frames a task decodes ahead of its work; what is beyond waits in the mailbox."""
 
@@ -147,10 +146,9 @@ class TaskShell:
             for run in runs:
                 self._outside.client_run(run)
             self._ledger.enter(Spending.BUSY)
-        while rows:
-            batch, rows = _split(rows)
+        for batch in batches_of(rows):
             self._ledger.enter(Spending.BACK_PRESSURED)
-            yield batch_of(batch)
+            yield batch
             self._ledger.enter(Spending.BUSY)
         self._task.stood_still(self._clock.monotonic() - began)
 
@@ -162,15 +160,3 @@ class TaskShell:
             letter = self._mailbox.take(None)
             if letter is not None:
                 self._open(letter)
-
-
-def _split(
-    rows: list[tuple[int, bytes]],
-) -> tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]]:
-    """The first rows of about a megabyte, and the rest: one Arrow batch stays small."""
-    size = 0
-    for index, (_, frame) in enumerate(rows):
-        size += len(frame)
-        if size >= _BATCH_BYTES:
-            return rows[: index + 1], rows[index + 1 :]
-    return rows, []
