@@ -175,7 +175,7 @@ function ofCause({ cause, waiting }) {
   const share = percent(worst(waiting));
   if (busyOf(cause) < BUSY) {
     const what = cause.time
-      ? `is busy only ${percent(busyOf(cause))}: it gets records in bursts, or the network between them is slow.`
+      ? `is itself busy only ${percent(busyOf(cause))}.`
       : 'has not told yet what it does.';
     return {
       tone: 'wait', vertex: cause.id,

@@ -1,5 +1,6 @@
 // What is known about the vertices of a job, put together from its answers: one entry for each vertex.
 
+import { percent } from '../core/format.js';
 import { shortName } from './chain.js';
 
 const ENDED = ['FINISHED', 'CANCELED', 'FAILED'];
@@ -24,6 +25,8 @@ const ENDED = ['FINISHED', 'CANCELED', 'FAILED'];
  * @property {{subtask: number, share: number} | undefined} heaviest
  * @property {number | undefined} inRate records a second; of a source what it reads
  * @property {number | undefined} outRate
+ * @property {number | undefined} recordsIn since its tasks began, as recordsOut
+ * @property {number | undefined} recordsOut
  * @property {number | undefined} watermark undefined: none yet
  */
 
@@ -62,9 +65,16 @@ export function verticesOf(job, flow) {
       heaviest: now?.heaviest ?? undefined,
       inRate: now?.['records-in-per-second'] ?? undefined,
       outRate: isSink ? undefined : now?.['records-out-per-second'] ?? undefined,
+      recordsIn: isSource ? undefined : amount(vertex.metrics, 'read-records'),
+      recordsOut: isSink ? undefined : amount(vertex.metrics, 'write-records'),
       watermark: now?.watermark ?? undefined,
     };
   });
+}
+
+/** @param {any} metrics of a vertex @param {string} name @returns {number | undefined} */
+function amount(metrics, name) {
+  return metrics?.[`${name}-complete`] ? metrics[name] : undefined;
 }
 
 /** @param {any} flow of a vertex */
@@ -80,6 +90,15 @@ export function mostly(vertex) {
   const { busy, backpressured, idle } = vertex.time;
   if (backpressured >= busy && backpressured >= idle && backpressured > 0) return 'backpressured';
   return busy >= idle && busy > 0 ? 'busy' : 'idle';
+}
+
+/** The largest shares of its time, the largest first: 'idle 97 %, busy 3 %'. @param {Vertex | undefined} vertex */
+export function timeInWords(vertex) {
+  if (!vertex?.time) return undefined;
+  const { busy, backpressured, idle } = vertex.time;
+  const shares = /** @type {[string, number][]} */ ([['busy', busy], ['back-pressured', backpressured], ['idle', idle]]);
+  const told = shares.filter(([, share]) => share >= 0.005).sort(([, a], [, b]) => b - a);
+  return told.slice(0, 2).map(([word, share]) => `${word} ${percent(share)}`).join(', ') || 'idle';
 }
 
 /** @param {Vertex} vertex */
