@@ -5,6 +5,8 @@ import { hasEnded } from './vertices.js';
 
 /** From here on a vertex counts as waiting for those downstream; Flink calls it low back-pressure. */
 const WAITS = 0.1;
+/** From here on it does most of the time. */
+const WAITS_LONG = 0.5;
 const BUSY = 0.5;
 const NEARLY_FULL = 0.8;
 const IDLE = 0.05;
@@ -105,11 +107,6 @@ function ofFlow(vertices) {
   }
   const causes = causesOf(vertices);
   if (causes.length) return causes.slice(0, MOST_CAUSES).map(ofCause);
-  const waiting = told.filter(waits);
-  if (waiting.length) {
-    const share = percent(worst(waiting));
-    return [{ tone: 'wait', pieces: [...list(waiting), ` wait${waiting.length === 1 ? 's' : ''} up to ${share} of the time, though nothing reads from there.`] }];
-  }
   const busiest = told.reduce((most, vertex) => (busyOf(vertex) > busyOf(most) ? vertex : most));
   const share = busyOf(busiest);
   if (share >= NEARLY_FULL) {
@@ -120,7 +117,14 @@ function ofFlow(vertices) {
     const which = sources.length === 1 ? 'its source ' : 'its sources ';
     return [{ tone: 'wait', pieces: [`The job waits for ${which}`, ...list(sources), ': no records come, and everything is idle.'] }];
   }
-  return [{ tone: 'good', pieces: ['Nothing is held up; the busiest is ', named(busiest), ` (${percent(share)}).`] }];
+  return [{ tone: 'good', pieces: ['Nothing is held up; the busiest is ', named(busiest), ` (${percent(share)})`, ...shortWaits(told), '.'] }];
+}
+
+/** @param {readonly Vertex[]} vertices @returns {Piece[]} */
+function shortWaits(vertices) {
+  const waiting = vertices.filter(waits).sort((a, b) => worst([b]) - worst([a]));
+  if (!waiting.length) return [];
+  return [', and ', ...list(waiting), ` wait${waiting.length === 1 ? 's' : ''} up to ${percent(worst(waiting))} of the time`];
 }
 
 /**
@@ -143,7 +147,15 @@ function causesOf(vertices) {
   return [...causes].map((id) => {
     const cause = /** @type {Vertex} */ (byId.get(id));
     return { cause, waiting: upstream(cause, byId).filter(waits) };
-  }).sort((a, b) => worst(b.waiting) - worst(a.waiting));
+  }).filter(isHeldUp).sort((a, b) => worst(b.waiting) - worst(a.waiting));
+}
+
+/**
+ * A short wait for one that has time to spare passes by itself: records come in bursts.
+ * @param {{cause: Vertex, waiting: Vertex[]}} found
+ */
+function isHeldUp({ cause, waiting }) {
+  return !cause.time || busyOf(cause) >= BUSY || worst(waiting) >= WAITS_LONG;
 }
 
 /** Whether the vertex waits for those downstream. @param {Vertex} vertex */

@@ -4,7 +4,7 @@
 import { Graph, layout } from '../vendor/dagre.js';
 import { chainOf } from './chain.js';
 
-const BOX_WIDTH = 236;
+const BOX_WIDTH = 252;
 const MOST_LINES = 8;
 const HEAD = 34;
 const LINE = 19;

@@ -36,7 +36,7 @@ function columnsOf(job, ended) {
     { title: 'Tasks', by: (row) => row.status, cell: (row) => html`<${Badge} state=${row.status}>${tasksInWords(row)}<//>` },
     {
       title: 'Time', by: (row) => row.time?.busy,
-      cell: (row) => (row.time ? html`<${TimeSplit} ...${row.time} /><small>${timeInWords(row)}</small>` : html`<span class="muted">not told</span>`),
+      cell: (row) => (row.time ? html`<${TimeSplit} ...${row.time} /><small class="nowrap">${timeInWords(row)}</small>` : html`<span class="muted">not told</span>`),
     },
     ...amounts,
     {

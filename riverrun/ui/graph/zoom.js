@@ -5,6 +5,8 @@ export const LARGEST = 2;
 const STEP = 1.25;
 /** Below this, words are hard to read. */
 const READABLE = 0.8;
+/** Below this, they cannot be read: only names and colours are shown. */
+const FAR = 0.45;
 
 /**
  * @typedef {{width: number, height: number}} Size
@@ -15,6 +17,11 @@ const READABLE = 0.8;
 export function fitting(drawing, room) {
   if (!(drawing.width > 0 && drawing.height > 0 && room.width > 0 && room.height > 0)) return 1;
   return within(Math.min(1, room.width / drawing.width, room.height / drawing.height));
+}
+
+/** @param {number} scale */
+export function isFar(scale) {
+  return scale < FAR;
 }
 
 /** What is seen first: all of it if it can be read then. @param {Size} drawing @param {Size} room */

@@ -6,6 +6,7 @@ import { count, moment, percent, rate } from '../core/format.js';
 import { drawingOf, labelLines, shapeOf } from '../graph/layout.js';
 import { mostly, tasksInWords, timeInWords } from '../graph/vertices.js';
 import { useViewport } from '../graph/viewport.js';
+import { isFar } from '../graph/zoom.js';
 import { lagInWords, lagOf, watermarkOf } from '../vertex/watermarks.js';
 import { TimeSplit } from './bars.js';
 
@@ -39,7 +40,7 @@ export function JobGraph({ plan, label, vertices, now = 0, ended = false, hrefOf
     </div>
     <div class="graph-view" ref=${place} role="group" aria-label=${label}>
       <div class="graph-size" style=${{ width: `${width * scale}px`, height: `${height * scale}px` }}>
-        <div class="graph-stage" style=${{ width: `${width}px`, height: `${height}px`, transform: `scale(${scale})` }}>
+        <div class=${classes('graph-stage', isFar(scale) && 'far')} style=${{ width: `${width}px`, height: `${height}px`, transform: `scale(${scale})` }}>
           <${Edges} drawing=${drawing} />
           ${drawing.boxes.map((box) => html`<${VertexBox} key=${box.id} ...${{
             box, vertex: byId.get(box.id), figures, now, ended, href: hrefOf?.(box.id), blamed: blamed?.has(box.id) ?? false,

@@ -103,9 +103,16 @@ test('one subtask that is busy holds all up, though the mean is low', () => {
   ]);
 });
 
-test('waiting for one that is not busy is told as it is', () => {
-  const odd = [vertex('a', [], { busy: 0, backpressured: 0.4 }), vertex('b', ['a'], { busy: 0.2 })];
-  assert.deepEqual(said(odd), ["'a' waits for 'b' (up to 40 % of the time), which is itself busy only 20 %."]);
+test('a long wait for one that is not busy is told as it is', () => {
+  const odd = [vertex('a', [], { busy: 0, backpressured: 0.6 }), vertex('b', ['a'], { busy: 0.2 })];
+  assert.deepEqual(said(odd), ["'a' waits for 'b' (up to 60 % of the time), which is itself busy only 20 %."]);
+  assert.equal(findings(RUNNING, odd)[0].tone, 'wait');
+});
+
+test('a short wait for one that has time to spare is no trouble, but not kept quiet', () => {
+  const bursts = [vertex('a', [], { busy: 0, backpressured: 0.2 }), vertex('b', ['a'], { busy: 0.2, backpressured: 0.3 }), vertex('c', ['b'], { busy: 0.1 })];
+  assert.deepEqual(said(bursts), ["Nothing is held up; the busiest is 'b' (20 %), and 'b' and 'a' wait up to 30 % of the time."]);
+  assert.equal(findings(RUNNING, bursts)[0].tone, 'good');
 });
 
 test('a little waiting is none', () => {
@@ -142,7 +149,7 @@ test('who waits is told, also when the one that they wait for tells nothing', ()
   const partly = [vertex('a', [], { busy: 0, backpressured: 1 }), vertex('b', ['a'])];
   assert.deepEqual(said(partly), ["'a' waits for 'b' (up to 100 % of the time), which has not told yet what it does."]);
   const last = [vertex('a', [], { busy: 0, backpressured: 0.4 })];
-  assert.deepEqual(said(last), ["'a' waits up to 40 % of the time, though nothing reads from there."]);
+  assert.deepEqual(said(last), ["Nothing is held up; the busiest is 'a' (0 %), and 'a' waits up to 40 % of the time."]);
 });
 
 test('tasks that do not run yet come first', () => {

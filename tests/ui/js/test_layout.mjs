@@ -3,6 +3,7 @@ import test from 'node:test';
 
 import { chainOf, shortName } from '../../../riverrun/ui/graph/chain.js';
 import { drawingOf, labelLines, shapeOf } from '../../../riverrun/ui/graph/layout.js';
+import { atFirst, fitting, keeping, LARGEST, SMALLEST, stepped, within } from '../../../riverrun/ui/graph/zoom.js';
 
 const node = (id, inputs = [], facts = {}) => ({
   id, parallelism: 1, description: id, inputs: inputs.map((from) => ({ id: from, ship_strategy: 'HASH' })), ...facts,
@@ -191,4 +192,23 @@ test('chains are read from names where the plan tells no more', () => {
   assert.equal(shortName({ description: 'Source: orders -> check' }), 'orders');
   assert.equal(shortName({}), 'unnamed');
   assert.equal(shortName({ description: 'Sink: ' }), 'Sink:');
+});
+
+test('a drawing fits into its room, and is never made larger for that', () => {
+  assert.equal(fitting({ width: 2000, height: 100 }, { width: 1000, height: 500 }), 0.5);
+  assert.equal(fitting({ width: 100, height: 1000 }, { width: 1000, height: 500 }), 0.5);
+  assert.equal(fitting({ width: 10, height: 10 }, { width: 1000, height: 500 }), 1);
+  assert.equal(fitting({ width: 0, height: 0 }, { width: 1000, height: 500 }), 1);
+  assert.equal(fitting({ width: 1e6, height: 10 }, { width: 100, height: 100 }), SMALLEST);
+});
+
+test('at first words can be read, even if not all is in sight', () => {
+  assert.equal(atFirst({ width: 10_000, height: 10 }, { width: 1000, height: 500 }), 0.8);
+  assert.equal(atFirst({ width: 1100, height: 4000 }, { width: 990, height: 500 }), 0.9);
+});
+
+test('zooming keeps what is under the pointer, within bounds', () => {
+  assert.deepEqual(keeping({ x: 100, y: 0 }, { x: 50, y: 20 }, 2), { x: 250, y: 20 });
+  assert.deepEqual([within(99), within(0)], [LARGEST, SMALLEST]);
+  assert.ok(Math.abs(stepped(stepped(1, 1), -1) - 1) < 1e-9);
 });
