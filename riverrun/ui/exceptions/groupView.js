@@ -47,7 +47,7 @@ function Failure({ id, job, failure, group }) {
       ${group && html`<a href=${link('/jobs', id, 'exceptions', { cause: group.key })}>Link to this cause</a>`}
       <${Copy} text=${asText(failure)} what="the failure" />
     </div>
-    <${Traceback} text=${failure.stacktrace} />
+    <${Traceback} text=${failure.stacktrace} said=${headline(failure)} />
     ${hint && html`<${Notice} tone="wait"><strong>Hint</strong> <span>${hint}</span><//>`}
     <${Facts} items=${/** @type {[string, any][]} */ ([
       ['Operator', operator ?? html`<span class="muted">not known: it was not raised in an operator's function</span>`],

@@ -6,21 +6,21 @@ import { blamed, runsOf, sectionsOf } from './traceback.js';
 /** @type {Record<string, string>} */
 const RELATIONS = { '': '', cause: 'Directly caused by', context: 'Raised while this was being handled' };
 
-/** @param {{text: string}} props */
-export function Traceback({ text }) {
+/** @param {{text: string, said: string}} props said: what stands above it already */
+export function Traceback({ text, said }) {
   const sections = sectionsOf(text);
   if (!sections) return html`<pre class="traceback-text" tabindex="0" aria-label="What was raised">${text}</pre>`;
   return html`<div class="traceback">
-    ${sections.map((section, at) => html`<${Section} key=${at} section=${section} />`)}
+    ${sections.map((section, at) => html`<${Section} key=${at} section=${section} said=${said} />`)}
   </div>`;
 }
 
-/** @param {{section: import('./traceback.js').Section}} props */
-function Section({ section }) {
+/** @param {{section: import('./traceback.js').Section, said: string}} props */
+function Section({ section, said }) {
   const pointed = blamed(section.frames);
   return html`<section>
     ${section.relation && html`<h3>${RELATIONS[section.relation]}</h3>`}
-    <pre class="raised">${section.message}</pre>
+    ${section.message !== said && html`<pre class="raised">${section.message}</pre>`}
     ${runsOf(section.frames).map((run, at) => {
       const frames = html`<ol class="frames">${run.frames.map((frame, place) => html`<${Frame} key=${place} frame=${frame} own=${run.own} pointed=${frame === pointed} />`)}</ol>`;
       return run.own

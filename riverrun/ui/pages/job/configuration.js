@@ -33,7 +33,7 @@ function executionFacts(execution, job) {
     ['Parallelism', execution['job-parallelism'] ?? NONE],
     ['Largest parallelism', job.maxParallelism > 0 ? job.maxParallelism : 'as each vertex says'],
     ['Restart strategy', execution['restart-strategy'] ?? NONE],
-    ['Records are copied between operators of a chain', execution['object-reuse-mode'] ? 'no' : 'yes'],
+    ['In a chain', execution['object-reuse-mode'] ? 'operators pass on the same objects' : 'each operator gets a copy'],
   ];
 }
 
