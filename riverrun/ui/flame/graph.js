@@ -108,7 +108,7 @@ function inWords(call, whole) {
 
 /** @param {Call} call @param {number} whole */
 function timesInWords({ value, own }, whole) {
-  return `${exact(value)} samples, ${share(value, whole)}; itself ${share(own, whole)}`;
+  return `${exact(value)} ${value === 1 ? 'sample' : 'samples'}, ${share(value, whole)}; itself ${share(own, whole)}`;
 }
 
 /** @param {number} value @param {number} whole */

@@ -24,10 +24,10 @@ export function boxesOf(focus, width) {
     const wide = call.value * scale;
     if (wide < THINNEST_PX) continue;
     boxes.push({ call, x, width: wide, faded: false });
-    let at = x;
-    for (const child of call.children) {
-      waiting.push({ call: child, x: at });
-      at += child.value * scale;
+    let end = x + call.children.reduce((sum, child) => sum + child.value, 0) * scale;
+    for (const child of call.children.toReversed()) {
+      end -= child.value * scale;
+      waiting.push({ call: child, x: end });
     }
   }
   return boxes;

@@ -105,6 +105,7 @@ test('boxes fill the width, children stay inside of their parents', () => {
     row.slice(1).forEach((box, at) => assert.ok(box.x >= row[at].x + row[at].width - 1e-9));
   }
   assert.equal(of.get(0).width, 1000);
+  assert.deepEqual(boxes.map(({ call }) => call.id), tree.calls.map(({ id }) => id), 'in the order in which they are read');
 });
 
 test('what is looked at fills the width, below the calls that led to it', () => {
