@@ -43,7 +43,7 @@ function columnsOf(job, ended) {
       title: 'Watermark', number: true, by: (row) => row.lag,
       cell: (row) => html`<span title=${row.watermark === undefined ? undefined : moment(row.watermark)}>${lagWords(row)}</span>`,
     },
-    { title: 'Reads from', cell: (row) => row.from },
+    { title: 'Reads from', cell: (row) => (row.from.length ? html`<ul class="node-reads">${row.from.map((/** @type {string} */ words) => html`<li>${words}</li>`)}</ul>` : NONE) },
     { title: 'Restarts', number: true, by: (row) => row.attempt, cell: (row) => exact(row.attempt) },
   ];
 }
@@ -70,5 +70,5 @@ function readsInWords({ reads }, names) {
   return reads.map(({ id, strategy, sideOutput }) => {
     const side = sideOutput === undefined ? '' : `, side output ${sideOutput}`;
     return `${names.get(id) ?? id} (${strategy.toLowerCase()}${side})`;
-  }).join(', ') || NONE;
+  });
 }
