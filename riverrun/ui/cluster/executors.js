@@ -48,6 +48,12 @@ export function totals(managers) {
   };
 }
 
+/** @param {{jobId: string}[]} subtasks */
+export function jobWords(subtasks) {
+  const jobs = new Set(subtasks.map(({ jobId }) => jobId)).size;
+  return jobs === 1 ? 'of 1 job' : `of ${exact(jobs)} jobs`;
+}
+
 /**
  * How busy subtasks are together, as a number of cores; undefined while none was measured.
  * @param {{busyTimeMsPerSecond: number | null}[]} subtasks

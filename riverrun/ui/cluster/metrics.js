@@ -6,7 +6,7 @@ import { NONE } from '../core/format.js';
 import { Answer } from '../parts/notice.js';
 import { Filter, hasWords } from '../parts/filter.js';
 import { Panel } from '../parts/panel.js';
-import { inUnit, lately, line, meaning, Samples } from './samples.js';
+import { inUnit, lately, line, meaning, Samples, span } from './samples.js';
 
 const AT_FIRST = 12;
 const WIDTH = 160;
@@ -67,9 +67,8 @@ function Values({ path, names }) {
 /** @param {{name: string, told: string | undefined, samples: import('./samples.js').Sample[]}} props */
 function Value({ name, told, samples }) {
   const values = samples.map(({ value }) => value);
-  const [low, high] = [inUnit(name, Math.min(...values)), inUnit(name, Math.max(...values))];
   const points = line(samples, WIDTH, HEIGHT);
-  const words = low === high ? `always ${low}` : `from ${low} to ${high}`;
+  const words = span(name, values);
   const note = lately(name, samples);
   return html`<tr>
     <th scope="row"><span class="mono">${name}</span>${meaning(name) && html`<small class="muted">${meaning(name)}</small>`}</th>

@@ -67,6 +67,14 @@ export function lately(name, samples) {
   return `${percent((last.value - first.value) / 1e6 / (last.at - first.at))} of a core lately`;
 }
 
+/** Between which values a metric was. @param {string} name @param {number[]} values */
+export function span(name, values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (low === high) return `always ${inUnit(name, low)}`;
+  const [least, most] = [inUnit(name, low), inUnit(name, high)];
+  return least === most ? `about ${least}` : `from ${least} to ${most}`;
+}
+
 /**
  * The line of a small plot, as points within a box; empty for fewer than two samples.
  * @param {Sample[]} samples @param {number} width @param {number} height

@@ -39,7 +39,7 @@ export function Environment() {
           ['Python', jvm.version],
           ['Machine', jvm.arch],
           ['Flags', jvm.options.join(', ')],
-          ['Modules are found in', html`<ul class="plain mono">${classpath.map((/** @type {string} */ path) => html`<li key=${path}>${path}</li>`)}</ul>`],
+          ['Modules are found in', html`<ul class="bare-list mono">${classpath.map((/** @type {string} */ path) => html`<li key=${path}>${path}</li>`)}</ul>`],
         ]} />
       <//>
       <${Panel} title="Packages" flush=${true}>

@@ -51,7 +51,7 @@ function Files({ files, names, file, hrefOf }) {
     {
       title: 'File',
       by: (/** @type {any} */ row) => row.name,
-      cell: (/** @type {any} */ row) => html`<span class="log-file">
+      cell: (/** @type {any} */ row) => html`<span class="two-lines">
         <a class="mono" href=${hrefOf(row.name)} aria-current=${row.name === file ? 'true' : undefined}>${row.name}</a>
         <small class="muted">${row.words}</small></span>`,
     },

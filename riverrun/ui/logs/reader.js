@@ -4,6 +4,8 @@ import { LogWindow } from './window.js';
 
 const FIRST_BYTES = 256 << 10;
 const PART_BYTES = 512 << 10;
+/** From so far behind, what lies between is not read but left out. */
+const FAR_BYTES = 4 << 20;
 
 /**
  * Reads a part of the file: its last `tail` bytes, or `limit` bytes from `offset` on.
@@ -62,21 +64,22 @@ export class LogReader {
   }
 
   /**
-   * Look for what was written since. A reader who is not at the end loses no rows: when the window is full,
-   * new ones wait.
+   * Look for what was written since. A reader at the end gets there again, however much came; one who is
+   * not loses no rows: when the window is full, new ones wait.
    * @param {boolean} atEnd
    */
   look(atEnd) {
     return this.#alone(async () => {
-      if (!this.isOpen) return this.#open();
-      return this.#later(atEnd ? PART_BYTES : Math.min(PART_BYTES, this.window.room));
+      if (!this.isOpen) await this.#open();
+      else if (!atEnd) await this.#later(Math.min(PART_BYTES, this.window.room));
+      else await this.#toEnd();
     });
   }
 
-  /** Show the end of the file again. */
-  async toEnd() {
-    const { end, size } = this.window;
-    await (size - end > PART_BYTES ? this.open() : this.look(true));
+  async #toEnd() {
+    await this.#later(PART_BYTES);
+    if (this.window.size - this.window.end > FAR_BYTES) await this.#open();
+    while (this.hasLater) await this.#later(PART_BYTES);
   }
 
   async #open() {

@@ -13,11 +13,11 @@ import { useSize } from './size.js';
 
 /** @typedef {import('./window.js').Row} Row */
 /** @typedef {import('./search.js').Hit} Hit */
+/** @typedef {import('./window.js').LogWindow} LogWindow */
 
 const LINE_PX = 18;
 const SPARE_LINES = 30;
 const NARROW = '(max-width: 760px)';
-const LEVELS = { error: 'error', warn: 'warning', plain: '' };
 
 /** @param {{path: string, file: string}} props path: where the file is read */
 export function LogViewer({ path, file }) {
@@ -32,7 +32,7 @@ export function LogViewer({ path, file }) {
   const search = useMemo(() => new Search(words), [words]);
   const { hits, hasMore } = useMemo(() => search.hits(rows), [search, version]);
   const layout = useMemo(() => layOut(rows, view.columns), [rows, version, view.columns]);
-  view.usePlace(rows, layout, version, following);
+  view.usePlace(reader.window, layout, following);
 
   const show = (/** @type {Hit | null} */ hit) => {
     setCurrent(hit);
@@ -43,10 +43,10 @@ export function LogViewer({ path, file }) {
     show(nextHit(new Search(text).hits(rows).hits, null, 1, view.firstByte()));
   };
   const toEnd = async () => {
-    await reader.toEnd();
+    await reader.look(true);
     view.toEnd();
   };
-  const more = view.newBelow(reader.window.end, reader.window.size);
+  const below = view.below(reader.window);
 
   return html`<div class="log">
     <div class="log-tools">
@@ -68,7 +68,7 @@ export function LogViewer({ path, file }) {
         ${reader.isOpen && rows.length === 0 && html`<p class="muted">Nothing was written to this file yet.</p>`}
         <span class="log-measure" ref=${view.measure} aria-hidden="true">0000000000</span>
       </div>
-      ${more && html`<button type="button" class="button primary log-more" onClick=${toEnd}>${following ? 'New lines below' : 'To the end'} ↓</button>`}
+      ${below && html`<button type="button" class="button primary log-more" onClick=${toEnd}>${below === 'new' ? 'New lines below' : 'To the end'} ↓</button>`}
     </div>
   </div>`;
 }
@@ -83,12 +83,17 @@ function Where({ reader }) {
     await reader.earlier();
     setLoading(false);
   };
-  const part = start === 0 && end === size ? `All of ${bytes(size)}` : `${bytes(end - start)} of ${bytes(size)}, from ${bytes(start)} on`;
   return html`<div class="log-where">
-    <span class="muted">${part} · ${exact(reader.window.rows.length)} lines</span>
+    <span class="muted">${partInWords(start, end, size)} · ${exact(reader.window.rows.length)} lines</span>
     ${reader.anew > 0 && html`<span class="badge wait">began anew: what stood here before is in another file or gone</span>`}
     ${reader.hasEarlier && html`<button type="button" class="button small" disabled=${loading} onClick=${load}>${loading ? 'Loading …' : 'Load earlier lines'}</button>`}
   </div>`;
+}
+
+/** @param {number} start @param {number} end @param {number} size */
+function partInWords(start, end, size) {
+  if (end < size) return `${bytes(start)} to ${bytes(end)} of ${bytes(size)}`;
+  return start === 0 ? `All of ${bytes(size)}` : `The last ${bytes(end - start)} of ${bytes(size)}`;
 }
 
 /**
@@ -110,10 +115,11 @@ function Lines({ rows, layout, view, search, current, wrapped }) {
 function Line({ row, level, places, current }) {
   const parts = places.length === 0 ? row.text : inParts(row.text, places).map(({ text, from, found }) =>
     found ? html`<mark key=${from} class=${classes(from === current && 'current')}>${text}</mark>` : text);
-  return html`<div class=${classes('log-line', level)} data-level=${LEVELS[level] || undefined}>${parts || ' '}</div>`;
+  return html`<div class=${classes('log-line', level !== 'plain' && `log-${level}`)}>${parts || ' '}</div>`;
 }
 
 /** @typedef {ReturnType<typeof useView>} View */
+/** @typedef {{rows: Row[], tops: Uint32Array, end: number, isLast: boolean}} Drawn isLast: the file ends there */
 
 /**
  * Where the reader is in the box of lines. It stays there when rows come or go above, and at the end when new
@@ -129,13 +135,13 @@ function useView(wrapped) {
   const columns = wrapped && size.character > 0 ? Math.max(20, Math.floor(size.width / size.character)) : Infinity;
   const lines = Math.ceil(size.height / LINE_PX);
   const at = useRef({ end: true, row: 0, offset: 0, seen: 0 });
-  const drawn = useRef(/** @type {{rows: Row[], tops: Uint32Array, end: number}} */ ({ rows: [], tops: new Uint32Array(1), end: 0 }));
+  const drawn = useRef(/** @type {Drawn} */ ({ rows: [], tops: new Uint32Array(1), end: 0, isLast: true }));
 
   const scrolled = () => {
     const node = box.current;
     if (!node) return;
-    const { rows, tops, end } = drawn.current;
-    const isAtEnd = node.scrollTop + node.clientHeight >= node.scrollHeight - LINE_PX;
+    const { rows, tops, end, isLast } = drawn.current;
+    const isAtEnd = isLast && node.scrollTop + node.clientHeight >= node.scrollHeight - LINE_PX;
     const first = rowAt(tops, node.scrollTop / LINE_PX);
     const seen = isAtEnd ? end : Math.max(at.current.seen, at.current.end ? end : 0);
     at.current = { end: isAtEnd, row: rows[first]?.at ?? 0, offset: node.scrollTop - tops[first] * LINE_PX, seen };
@@ -152,10 +158,9 @@ function useView(wrapped) {
     isAtEnd: () => at.current.end,
     firstByte: () => at.current.row,
 
-    /** Keep the reader's place after a change. @param {Row[]} rows @param {import('./layout.js').Layout} layout @param {number} version @param {boolean} following */
-    usePlace(rows, { tops }, version, following) {
-      const last = rows[rows.length - 1];
-      drawn.current = { rows, tops, end: last ? last.at + last.size : 0 };
+    /** Keep the reader's place after a change. @param {LogWindow} window @param {import('./layout.js').Layout} layout @param {boolean} following */
+    usePlace({ rows, version, end, size: all }, { tops }, following) {
+      drawn.current = { rows, tops, end, isLast: end === all };
       useLayoutEffect(() => {
         const node = box.current;
         if (!node) return;
@@ -182,9 +187,11 @@ function useView(wrapped) {
       scrolled();
     },
 
-    /** Whether there is something below that was not seen. @param {number} end @param {number} size */
-    newBelow(end, size) {
-      return !at.current.end && (end > at.current.seen || size > end);
+    /** What is below that was not seen, or is not loaded. @param {LogWindow} window @returns {'new' | 'more' | ''} */
+    below(window) {
+      if (at.current.end) return '';
+      if (window.size > at.current.seen) return 'new';
+      return window.size > window.end ? 'more' : '';
     },
 
     /** @param {KeyboardEvent} event */

@@ -11,7 +11,7 @@ import { Answer } from '../parts/notice.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
 import { Tabs } from '../parts/tabs.js';
-import { busyCores, memoryWords, nameOf, seenWords, slotWords, usedMemory, usedSlots } from '../cluster/executors.js';
+import { busyCores, jobWords, memoryWords, nameOf, seenWords, slotWords, usedMemory, usedSlots } from '../cluster/executors.js';
 import { Metrics } from '../cluster/metrics.js';
 import { Threads } from '../cluster/threads.js';
 import { Logs } from '../logs/logs.js';
@@ -56,7 +56,7 @@ function Overview({ manager }) {
   return html`
     <${Figures} items=${[
       { name: 'Slots', value: exact(usedSlots(manager)), note: html`<${Share} value=${usedSlots(manager)} most=${manager.slotsNumber} words=${slotWords(manager)} />` },
-      { name: 'Subtasks', value: exact(manager.subtasks.length), note: `of ${exact(new Set(manager.subtasks.map((/** @type {any} */ each) => each.jobId)).size)} jobs` },
+      { name: 'Subtasks', value: exact(manager.subtasks.length), note: jobWords(manager.subtasks) },
       { name: 'Tasks busy', value: known(busy) ? exact(Math.round(busy * 100) / 100) : NONE, note: known(busy) ? `as many cores, of ${exact(manager.hardware.cpuCores)}` : 'not measured yet' },
       { name: "Spark's storage memory", value: percent(manager.hardware.physicalMemory ? usedMemory(manager) / manager.hardware.physicalMemory : undefined), note: html`<${Share} value=${usedMemory(manager)} most=${manager.hardware.physicalMemory} words=${memoryWords(manager)} />` },
     ]} />

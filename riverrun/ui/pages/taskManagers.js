@@ -16,17 +16,17 @@ import { memoryWords, nameOf, seenWords, slotWords, totals, usedMemory, usedSlot
 
 const COLUMNS = [
   {
-    title: 'Task manager',
+    title: 'Executor and host',
     by: (/** @type {Manager} */ row) => row.executor,
-    cell: (/** @type {Manager} */ row) => html`<a href=${link('/taskmanagers', row.id)}>${nameOf(row)}</a>`,
+    cell: (/** @type {Manager} */ row) => html`<span class="two-lines"><a href=${link('/taskmanagers', row.id)}>${nameOf(row)}</a>
+      <small class="muted mono">${row.path}</small></span>`,
   },
-  { title: 'Host', by: (/** @type {Manager} */ row) => row.path, cell: (/** @type {Manager} */ row) => html`<span class="mono">${row.path}</span>` },
-  { title: 'Status', by: (/** @type {Manager} */ row) => String(row.blocked), cell: (/** @type {Manager} */ row) => html`<${Status} blocked=${row.blocked} />` },
   {
     title: 'Slots',
     by: usedSlots,
     cell: (/** @type {Manager} */ row) => html`<${Share} value=${usedSlots(row)} most=${row.slotsNumber} words=${slotWords(row)} />`,
   },
+  { title: 'Status', by: (/** @type {Manager} */ row) => String(row.blocked), cell: (/** @type {Manager} */ row) => html`<${Status} blocked=${row.blocked} />` },
   { title: 'Tasks', number: true, by: (/** @type {Manager} */ row) => row.assignedTasks, cell: (/** @type {Manager} */ row) => exact(row.assignedTasks) },
   { title: 'Cores', number: true, by: (/** @type {Manager} */ row) => row.hardware.cpuCores, cell: (/** @type {Manager} */ row) => exact(row.hardware.cpuCores) },
   {

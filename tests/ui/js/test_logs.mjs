@@ -177,9 +177,25 @@ test('who reads further up loses no rows: new ones wait until the window has roo
   assert.equal(reader.window.end, 2000);
   assert.ok(reader.hasLater);
 
-  await reader.toEnd();
+  await reader.look(true);
   assert.equal(reader.window.end, 3000);
   assert.ok(!reader.hasLater);
+});
+
+test('who is at the end gets there again, however much was written', async () => {
+  const file = new File('first\n');
+  const reader = new LogReader(file.read);
+  await reader.open();
+
+  file.write('x\n'.repeat(1 << 20));
+  await reader.look(true);
+  assert.ok(!reader.hasLater);
+  assert.equal(reader.window.start, 0);
+
+  file.write(`${'y'.repeat(1000)}\n`.repeat(6000));
+  await reader.look(true);
+  assert.ok(!reader.hasLater);
+  assert.ok(reader.window.start > 6_000_000, 'what lies between is left out');
 });
 
 test('a failed request is told, what is there stays, and the next one heals it', async () => {
