@@ -20,7 +20,7 @@ export function CostTable({ tree, search }) {
       cell: (/** @type {Cost} */ row) => html`<button type="button" class="plain mono" title="Find it in the graph" onClick=${() => search(row.call)}>${row.call}</button>`,
       by: (/** @type {Cost} */ row) => row.call,
     },
-    { title: 'Whose', cell: (/** @type {Cost} */ row) => OWNERS[row.owner], by: (/** @type {Cost} */ row) => OWNERS[row.owner] },
+    { title: 'Whose', cell: (/** @type {Cost} */ row) => html`<span class="nowrap">${OWNERS[row.owner]}</span>`, by: (/** @type {Cost} */ row) => OWNERS[row.owner] },
     {
       title: 'Itself', number: true, by: (/** @type {Cost} */ row) => row.own,
       cell: (/** @type {Cost} */ row) => html`<span class="amount"><${Bar} value=${row.own} most=${most} label=${`${row.own} of ${whole} samples`} /><span>${share(row.own, whole)}</span></span>`,

@@ -22,15 +22,17 @@ export function VertexHead({ id, status, tasks, operators, detail, children }) {
       <span aria-current="page">Vertex</span>
     </nav>
     <h2 class="hidden-words">Vertex ${detail.name}</h2>
-    <ol class="chain" aria-label="Operators of the vertex, in the order of the chain">
-      ${operators.map((name, at) => html`<li key=${at}>${name}</li>`)}
-    </ol>
-    <p>
-      <${Badge} state=${status} />${' '}
-      <span class="muted">parallelism ${detail.parallelism} of at most ${detail.maxParallelism}
-      ${counts.length > 1 && html` · ${counts.map(([state, number]) => `${number} ${inWords(state)}`).join(', ')}`}</span>
-    </p>
-    <div class="buttons">${children}</div>
+    <div class="vertex-title">
+      <ol class="chain" aria-label="Operators of the vertex, in the order of the chain">
+        ${operators.map((name, at) => html`<li key=${at}>${name}</li>`)}
+      </ol>
+      <p>
+        <${Badge} state=${status} />${' '}
+        <span class="muted">parallelism ${detail.parallelism} of at most ${detail.maxParallelism}
+        ${counts.length > 1 && html` · ${counts.map(([state, number]) => `${number} ${inWords(state)}`).join(', ')}`}</span>
+      </p>
+      <div class="buttons">${children}</div>
+    </div>
   </div>`;
 }
 
