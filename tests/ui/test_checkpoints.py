@@ -11,9 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.ui.conftest import JobIds, PageAt, Screenshot, Submit
 
 pytestmark = pytest.mark.spark
-PHASES = re.compile(
-    r"^start delay .+, alignment .+, sync .+, async .+, other ",
-)
+PHASES = re.compile("^start delay .+, alignment .+, sync .+, async .+, other ")
 
 
 def table(page: Page, name: str) -> Locator:

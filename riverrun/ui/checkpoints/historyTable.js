@@ -1,6 +1,6 @@
 // Every checkpoint that is remembered, newest first.
 
-import { html, useMemo } from '../core/view.js';
+import { html, useMemo, useState } from '../core/view.js';
 import { bytes, clock, duration, exact, moment, percent } from '../core/format.js';
 import { link } from '../core/router.js';
 import { Badge } from '../parts/badge.js';
@@ -9,12 +9,19 @@ import { Copy } from '../parts/copy.js';
 import { Table } from '../parts/table.js';
 import { endOf, typeWords } from './words.js';
 
+/** So many are shown at first. */
+const FIRST = 12;
+
 /** @param {{job: string, now: number, history: any[]}} props now: by the JobManager's clock */
 export function HistoryTable({ job, now, history }) {
-  const rows = useMemo(() => history.map((each) => soFar(each, now)), [history, now]);
+  const [all, setAll] = useState(false);
+  const rows = useMemo(() => history.slice(0, all ? undefined : FIRST).map((each) => soFar(each, now)), [history, now, all]);
   const columns = useMemo(() => columnsOf(job, rows), [job, rows]);
   return html`<${Table} caption="Checkpoints" columns=${columns} rows=${rows} rowKey=${(/** @type {any} */ each) => each.id}
-    empty="No checkpoint has begun yet." />`;
+      empty="No checkpoint has begun yet." />
+    ${history.length > FIRST && html`<p class="checkpoint-more">
+      <button type="button" class="button" aria-expanded=${all} onClick=${() => setAll(!all)}>${all ? `Show the newest ${FIRST}` : `Show all ${history.length}`}</button>
+    </p>`}`;
 }
 
 /** The answer counts up to the latest acknowledgement; one that waits for the next has taken longer. @param {any} each @param {number} now */

@@ -66,11 +66,11 @@ function Vertices({ id, path, parts, ended, chosen }) {
   const shown = new Set([...parts].sort((a, b) => b.part.end_to_end_duration - a.part.end_to_end_duration).slice(0, SPLIT_VERTICES).map((part) => part.id));
   /** @type {import('../parts/table.js').Column<import('./waiting.js').VertexPart>[]} */
   const columns = [
-    { title: 'Vertex', by: (each) => each.name, cell: (each) => html`<a href=${`${link('/jobs', id, 'checkpoints', String(each.part.id), { vertex: each.id })}`} aria-current=${each.id === chosen ? 'true' : undefined}>${each.name}</a>` },
-    { title: 'Acknowledged', number: true, by: (each) => each.acknowledged / each.subtasks, cell: (each) => `${each.acknowledged} of ${each.subtasks}` },
-    { title: 'Last at', by: (each) => each.part.latest_ack_timestamp, cell: (each) => html`<span class="nowrap">${clock(each.part.latest_ack_timestamp)}</span>` },
+    { title: 'Vertex', by: (each) => each.name, cell: (each) => html`<a class="checkpoint-vertex" href=${link('/jobs', id, 'checkpoints', String(each.part.id), { vertex: each.id })} aria-current=${each.id === chosen ? 'true' : undefined}>${each.name}</a>` },
     { title: 'Duration', number: true, by: (each) => each.part.end_to_end_duration, cell: (each) => duration(each.acknowledged ? each.part.end_to_end_duration : undefined) },
     { title: 'Phases of the slowest subtask', cell: (each) => html`<${VertexSplit} ...${{ path, vertex: each.id, asked: shown.has(each.id) || each.id === chosen, ended, most: slowest }} />` },
+    { title: 'Acknowledged', number: true, by: (each) => each.acknowledged / each.subtasks, cell: (each) => `${each.acknowledged} of ${each.subtasks}` },
+    { title: 'Last at', by: (each) => each.part.latest_ack_timestamp, cell: (each) => html`<span class="nowrap">${clock(each.part.latest_ack_timestamp)}</span>` },
     { title: 'State in all', number: true, by: (each) => each.part.state_size, cell: (each) => bytes(each.part.state_size) },
     { title: 'Written', number: true, by: (each) => each.part.checkpointed_size, cell: (each) => bytes(each.part.checkpointed_size) },
     { title: 'Waited', number: true, by: (each) => each.part.alignment_buffered, cell: (each) => bytes(each.part.alignment_buffered) },

@@ -1,4 +1,4 @@
-// Durations and sizes over the history, as small bars; each leads to its checkpoint.
+// Durations and sizes over the history, as small bars; each leads to its checkpoint. By keys one gets there from the table.
 
 import { html, classes } from '../core/view.js';
 import { bytes, clock, duration } from '../core/format.js';
@@ -17,7 +17,7 @@ export function Plots({ job, history }) {
   const sizes = (/** @type {any} */ each) => `${bytes(each.state_size)} in all, ${bytes(each.checkpointed_size)} written`;
   return html`<div class="checkpoint-plots">
     <${Bars} ...${{ job, title: 'Duration', checkpoints: ended, value: (/** @type {any} */ each) => each.end_to_end_duration, words: (/** @type {any} */ each) => duration(each.end_to_end_duration), top: duration }} />
-    <${Bars} ...${{ job, title: 'Size of the state', checkpoints: ended, value: (/** @type {any} */ each) => each.state_size, inner: (/** @type {any} */ each) => each.checkpointed_size, words: sizes, top: bytes, note: 'dark: written by this checkpoint' }} />
+    <${Bars} ...${{ job, title: 'Size of the state', checkpoints: ended, value: (/** @type {any} */ each) => each.state_size, inner: (/** @type {any} */ each) => each.checkpointed_size, words: sizes, top: bytes, note: ended.some((each) => each.checkpointed_size < each.state_size) ? 'the strong part was written by it' : '' }} />
   </div>`;
 }
 
@@ -41,7 +41,7 @@ function Bars({ job, title, checkpoints, value, inner, words, top, note }) {
         const part = inner && value(each) > 0 ? Math.min(1, inner(each) / value(each)) : 1;
         const said = each.status === 'COMPLETED' ? words(each) : `failed: ${each.failure_message ?? ''}`;
         const label = `${typeWords(each)} ${each.id} at ${clock(each.trigger_timestamp)}: ${said}`;
-        return html`<a key=${each.id} href=${link('/jobs', job, 'checkpoints', String(each.id))} aria-label=${label}>
+        return html`<a key=${each.id} href=${link('/jobs', job, 'checkpoints', String(each.id))} tabindex="-1" aria-label=${label}>
           <title>${label}</title>
           <rect class="reach" x=${at * STEP} y="0" width=${STEP} height=${HEIGHT} />
           <rect class=${classes('whole', each.status === 'FAILED' && 'failed', each.is_savepoint && 'savepoint')} x=${at * STEP + 1} y=${HEIGHT - tall} width=${STEP - 3} height=${tall} />
