@@ -38,7 +38,7 @@ export function JobGraph({ plan, label, vertices, now = 0, ended = false, hrefOf
       <button type="button" class="button" onClick=${larger} aria-label="Larger" title="Larger (Ctrl and wheel)">+</button>
       <button type="button" class="button" onClick=${fit}>Fit</button>
     </div>
-    <div class="graph-view" ref=${place} role="group" aria-label=${label}>
+    <div class="graph-view" ref=${place} tabindex="0" role="group" aria-label=${label}>
       <div class="graph-size" style=${{ width: `${width * scale}px`, height: `${height * scale}px` }}>
         <div class=${classes('graph-stage', isFar(scale) && 'far')} style=${{ width: `${width}px`, height: `${height}px`, transform: `scale(${scale})` }}>
           <${Edges} drawing=${drawing} />
