@@ -4,6 +4,7 @@ import { html, classes, useEffect, useMemo, useRef, useState } from '../core/vie
 import { exact } from '../core/format.js';
 import { boxesOf, fitting, neighbour, rowsOf } from './layout.js';
 import { callOf, OWNERS, shortName } from './frames.js';
+import { share } from './share.js';
 
 const ROW_PX = 21;
 const CHARACTER_PX = 6.7;
@@ -109,13 +110,6 @@ function inWords(call, whole) {
 /** @param {Call} call @param {number} whole */
 function timesInWords({ value, own }, whole) {
   return `${exact(value)} ${value === 1 ? 'sample' : 'samples'}, ${share(value, whole)}; itself ${share(own, whole)}`;
-}
-
-/** @param {number} value @param {number} whole */
-export function share(value, whole) {
-  const found = whole > 0 ? (value / whole) * 100 : 0;
-  if (found > 99 && found < 100) return `${Number(Math.min(99.9, found).toFixed(1))} %`;
-  return `${found > 0 && found < 10 ? Number(found.toPrecision(2)) : Math.round(found)} %`;
 }
 
 /** The width of what holds the graph. @param {{current: HTMLElement | null}} box */

@@ -3,8 +3,9 @@
 import { html, useEffect, useMemo, useState } from '../core/view.js';
 import { Panel } from '../parts/panel.js';
 import { CostTable } from './costTable.js';
-import { FlameGraph, share } from './graph.js';
+import { FlameGraph } from './graph.js';
 import { OWNERS, shortName } from './frames.js';
+import { share } from './share.js';
 import { matches, pathTo, treeOf } from './tree.js';
 
 /** @param {{data: import('./tree.js').Answered, note: any}} props note: of when and of what it is */

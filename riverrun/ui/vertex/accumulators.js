@@ -5,8 +5,9 @@ import { useLive } from '../core/live.js';
 import { Answer } from '../parts/notice.js';
 import { Panel } from '../parts/panel.js';
 import { Table } from '../parts/table.js';
+import { countedIn } from './counted.js';
 
-/** @typedef {{subtask: number | undefined, name: string, type: string, value: string, key: string}} Row */
+/** @typedef {import('./counted.js').Counted} Row */
 
 /** @param {{path: string}} props */
 export function Accumulators({ path }) {
@@ -22,16 +23,8 @@ export function Accumulators({ path }) {
   const tools = html`<label class="check"><input type="checkbox" checked=${each} onChange=${() => setEach(!each)} />of each subtask</label>`;
   return html`<${Panel} title="Accumulators" tools=${tools} flush>
     <${Answer} of=${each ? parts : whole} what="the accumulators">
-      ${(/** @type {any} */ answer) => html`<${Table} caption="Accumulators of the vertex" columns=${columns} rows=${accumulatorRows(answer)}
+      ${(/** @type {any} */ answer) => html`<${Table} caption="Accumulators of the vertex" columns=${columns} rows=${countedIn(answer)}
         rowKey=${(/** @type {Row} */ row) => row.key} empty="The program counts nothing in this vertex." />`}
     <//>
   <//>`;
-}
-
-/** @param {any} answer of the vertex, or of its subtasks @returns {Row[]} */
-export function accumulatorRows(answer) {
-  const from = answer.subtasks ?? [answer];
-  return from.flatMap((/** @type {any} */ part) => part['user-accumulators'].map(
-    (/** @type {any} */ found, /** @type {number} */ at) => ({ subtask: part.subtask, ...found, key: `${part.subtask ?? ''}/${at}` }),
-  ));
 }

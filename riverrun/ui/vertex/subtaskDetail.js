@@ -31,7 +31,7 @@ export function SubtaskDetail({ id, vertex, path, subtask }) {
         ${(/** @type {any} */ answer) => html`<${States} times=${answer.subtasks[subtask.subtask]?.timestamps ?? {}} spent=${subtask['status-duration']} />`}
       <//>
       <h3>Attempts</h3>
-      <${Attempts} path=${`${path}/subtasks/${subtask.subtask}/attempts`} current=${subtask} />
+      <${Attempts} id=${id} path=${`${path}/subtasks/${subtask.subtask}/attempts`} current=${subtask} />
     <//>
   </div>`;
 }
@@ -49,8 +49,8 @@ function States({ times, spent }) {
   return html`<${Table} caption="When the subtask came to its states" columns=${columns} rows=${rows} rowKey=${(/** @type {typeof rows[number]} */ { state }) => state} />`;
 }
 
-/** @param {{path: string, current: any}} props */
-function Attempts({ path, current }) {
+/** @param {{id: string, path: string, current: any}} props */
+function Attempts({ id, path, current }) {
   const { earlier, problem } = useEarlier(path, current.attempt);
   const columns = [
     { title: 'Attempt', number: true, cell: (/** @type {any} */ each) => each.attempt + 1 },
@@ -65,7 +65,7 @@ function Attempts({ path, current }) {
     <${Table} caption="Attempts of the subtask, the newest first" columns=${columns} rows=${[current, ...earlier]} rowKey=${(/** @type {any} */ each) => each.attempt} />
     ${problem && html`<${Notice} tone="wait">Earlier attempts are not shown: ${problem.message}<//>`}
     ${!problem && earlier.length > 0 && forgotten > 0 && html`<p class="muted">${forgotten} earlier attempts are no longer remembered.</p>`}
-    ${current.attempt > 0 && html`<p class="muted">Why attempts ended stands under Exceptions.</p>`}`;
+    ${current.attempt > 0 && html`<p class="muted">Why they ended stands under <a href=${link('/jobs', id, 'exceptions')}>Exceptions</a>.</p>`}`;
 }
 
 /** @param {any} attempt */

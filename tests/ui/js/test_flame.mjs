@@ -3,6 +3,7 @@ import test from 'node:test';
 
 import { callOf, ownerOf, shortName } from '../../../riverrun/ui/flame/frames.js';
 import { boxesOf, fitting, neighbour, rowsOf } from '../../../riverrun/ui/flame/layout.js';
+import { share } from '../../../riverrun/ui/flame/share.js';
 import { costs, matches, pathTo, treeOf } from '../../../riverrun/ui/flame/tree.js';
 
 const node = (name, value, ...children) => ({ name, value, children });
@@ -141,4 +142,11 @@ test('labels are cut to their box', () => {
   assert.equal(fitting('Task.turn:234', 200, 7), 'Task.turn:234');
   assert.equal(fitting('Task.turn:234', 50, 7), 'Task.…');
   assert.equal(fitting('Task.turn:234', 20, 7), '');
+});
+
+test('shares keep a digit where rounding would lie', () => {
+  assert.deepEqual(
+    [[0, 200], [1, 200], [1999, 2000], [199.99, 200], [200, 200], [84, 200], [0, 0]].map(([value, whole]) => share(value, whole)),
+    ['0 %', '0.5 %', '99.9 %', '99.9 %', '100 %', '42 %', '0 %'],
+  );
 });

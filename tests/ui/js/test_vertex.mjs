@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { operatorQuery, operatorRows, operatorsOf, placeOf } from '../../../riverrun/ui/vertex/chain.js';
+import { countedIn } from '../../../riverrun/ui/vertex/counted.js';
 import { bySubtask, forEverySubtask, isAmount, metricGroups, metricInWords, mostOf, sumOf } from '../../../riverrun/ui/vertex/metrics.js';
 import { busySkewInWords, skewInWords, skewOf } from '../../../riverrun/ui/vertex/skew.js';
 import { meanTime, mostly, rowsOf } from '../../../riverrun/ui/vertex/subtasks.js';
@@ -195,4 +196,11 @@ test('operators are summed up over subtasks, and their watermark is the lowest',
   assert.equal(other.recordsIn, undefined);
   assert.ok(!operatorQuery(['a, b', 'map']).includes('a'.concat('%2C')));
   assert.ok(operatorQuery(['map']).startsWith('map.numRecordsIn,'));
+});
+
+test('accumulators are listed for the vertex, or for each subtask', () => {
+  const found = [{ name: 'seen', type: 'IntCounter', value: '7' }];
+  assert.deepEqual(countedIn({ 'user-accumulators': found }), [{ ...found[0], subtask: undefined, key: '/0' }]);
+  const each = countedIn({ subtasks: [{ subtask: 0, 'user-accumulators': [] }, { subtask: 1, 'user-accumulators': found }] });
+  assert.deepEqual(each, [{ ...found[0], subtask: 1, key: '1/0' }]);
 });
