@@ -64,27 +64,26 @@ export function Plot(props) {
 
   const words = lines.map(({ name, values }) => summary(name, values, format)).join('; ');
   return html`<div class="plot">
-    <${Legend} lines=${lines} times=${times} at=${pointed} format=${format} />
+    <${Legend} lines=${lines} at=${pointed} format=${format} />
     <div class="plot-box" ref=${box} role="img" aria-label=${`${title}. ${words}.`}></div>
+    <p class="plot-time muted" aria-hidden="true">${pointed === null ? 'latest' : momentOf(times[pointed])}</p>
     <${Values} title=${title} times=${times} lines=${lines} format=${format} />
   </div>`;
 }
 
-/** @param {{lines: Line[], times: readonly number[], at: number | null, format: (value: number) => string}} props */
-function Legend({ lines, times, at, format }) {
-  const time = at === null ? undefined : times[at];
+/** @param {{lines: Line[], at: number | null, format: (value: number) => string}} props */
+function Legend({ lines, at, format }) {
   return html`<ul class="plot-legend" aria-hidden="true">
     ${lines.map(({ name, values, colour }, place) => html`<li key=${name}>
       <svg width="18" height="4"><path d="M0,2H18" stroke=${`var(${colour})`} stroke-width="3" stroke-dasharray=${DASHES[place]?.join(' ')} /></svg>
       ${name} <strong>${shown(at === null ? extremes(values)?.latest : values[at], format)}</strong>
     </li>`)}
-    <li class="muted plot-time">${time === undefined ? 'latest' : momentOf(time)}</li>
   </ul>`;
 }
 
-/** @param {number} time */
+/** @param {number | undefined} time */
 function momentOf(time) {
-  return Date.now() - time < DAY ? clock(time) : moment(time);
+  return time !== undefined && Date.now() - time < DAY ? clock(time) : moment(time);
 }
 
 /** The values as a table, made when somebody opens it. @param {{title: string, times: readonly number[], lines: Line[], format: (value: number) => string}} props */

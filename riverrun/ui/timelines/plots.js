@@ -32,7 +32,7 @@ const nothing = (/** @type {Facts} */ { running }) =>
 /** @type {PlotPlan} */
 const WATERMARK_LAG = {
   title: 'Watermark lag',
-  note: 'how far event time is behind the clock, where it is furthest behind',
+  note: 'how far event time is behind the clock',
   series: [{ key: 'watermark-lag', name: 'lag', colour: '--plot-1' }],
   format: lag,
   steps: DURATION_STEPS,
@@ -66,7 +66,7 @@ function noLatency(facts) {
 export const JOB_PLOTS = [
   {
     title: 'Throughput',
-    note: 'records per second that sources gave and that reached sinks',
+    note: 'records per second',
     series: [
       { key: 'records-in-per-second', name: 'from sources', colour: '--plot-1' },
       { key: 'records-out-per-second', name: 'into sinks', colour: '--plot-2' },
