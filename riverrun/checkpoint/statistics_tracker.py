@@ -140,6 +140,9 @@ class StatisticsTracker:
         for index, past in enumerate(self._past):
             if past.id == checkpoint and past.status is CheckpointStatus.COMPLETED:
                 self._past[index] = replace(past, discarded=True)
+        latest = self._latest.completed
+        if latest is not None and latest.id == checkpoint:
+            self._latest = replace(self._latest, completed=replace(latest, discarded=True))
         self._snapshot = None
 
     def restored(self, restored: RestoredCheckpoint) -> None:

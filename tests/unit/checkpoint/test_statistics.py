@@ -158,6 +158,8 @@ def test_deleted_and_restored_checkpoints_are_marked() -> None:
     snapshot = tracker.snapshot()
 
     assert only(snapshot).discarded
+    assert snapshot.latest.completed is not None
+    assert snapshot.latest.completed.discarded
     assert snapshot.latest.restored == restored
     assert snapshot.counts.restored == 1
 
