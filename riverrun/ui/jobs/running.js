@@ -37,7 +37,7 @@ export function RunningJobs({ jobs, at, empty }) {
 /** @param {{job: any}} props */
 function Name({ job }) {
   return html`<a class="job-name" href=${link('/jobs', job.jid)}>${job.name}</a>
-    <span class="hints">${hints(job).map(({ tone, words, why }) => html`<span key=${words} class=${classes('badge', tone)} title=${why}>${words}</span>`)}</span>`;
+    <span class="hints">${hints(job).map(({ tone, words, why }) => html`<span key=${words} class=${classes('badge', tone)} title=${why}>${words}${why && html`<span class="hidden-words">: ${why}</span>`}</span>`)}</span>`;
 }
 
 /** @param {{job: any, now: number}} props */
