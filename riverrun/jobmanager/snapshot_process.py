@@ -31,6 +31,8 @@ from riverrun.rest.problems import HttpProblem
 T = TypeVar("T")
 
 _PATIENCE_S: Final = 45.0
+_START_S: Final = 60.0
+"""How much longer the first answer of a process may take: on a busy machine, to start one takes its time."""
 
 
 class SnapshotProcess:
@@ -106,6 +108,7 @@ class SnapshotProcess:
 
     def _answer_to(self, question: bytes) -> bytes:
         """The line that answers; empty when the process ended."""
+        patience_s = self._patience_s + (0 if self._is_running else _START_S)
         process = self._running()
         assert process.stdin is not None  # noqa: S101  (both are pipes)
         assert process.stdout is not None  # noqa: S101
@@ -115,12 +118,12 @@ class SnapshotProcess:
         except OSError:
             self._end()
             return b""
-        ready, _, _ = select.select([process.stdout], [], [], self._patience_s)
+        ready, _, _ = select.select([process.stdout], [], [], patience_s)
         if not ready:
             self._end()
             raise HttpProblem(
                 HTTPStatus.CONFLICT,
-                f"snapshots: no answer after {self._patience_s:.0f} s; is the state very large, or its "
+                f"snapshots: no answer after {patience_s:.0f} s; is the state very large, or its "
                 f"store slow? 'river state' reads it without such a limit",
             )
         line: bytes = process.stdout.readline()
@@ -128,8 +131,12 @@ class SnapshotProcess:
             self._end()
         return line
 
+    @property
+    def _is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None or not self._is_running:
             self._end()
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "riverrun.jobmanager.snapshot_worker"],

@@ -26,7 +26,7 @@ export function StateBrowser({ query }) {
     <${Panel} title="Which one">
       <form class="path-form" onSubmit=${submit}>
         <label class="field"><span>Folder of a savepoint or checkpoint, or one above it</span>
-          <input name="path" value=${path ?? ''} required autocomplete="off" spellcheck=${false} class="mono" placeholder="/checkpoints/… or s3://bucket/…" /></label>
+          <input key=${path} name="path" defaultValue=${path ?? ''} required autocomplete="off" spellcheck=${false} class="mono" placeholder="/checkpoints/… or s3://bucket/…" /></label>
         <button class="button primary">Open</button>
       </form>
     <//>

@@ -4,13 +4,13 @@ import { get, Problem } from '../core/api.js';
 import { useEffect, useState } from '../core/view.js';
 import { latestOf } from './snapshots.js';
 
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 150_000;
 const AGAIN_MS = 3000;
 const TRIES = 5;
 
 /**
  * Where a snapshot is: at a path, or wherever the newest of a job is when something is asked. Jobs delete old
- * checkpoints, so that the newest of before may be gone. Another round asks everything anew.
+ * checkpoints, so that the newest of before may be gone. Another round asks everything anew; what was found stays until then.
  * @typedef {{path?: string, job?: string, round?: number}} Source
  *
  * @typedef {object} Asked
@@ -52,7 +52,7 @@ function addressOf(what, query) {
  * @returns {Asked}
  */
 export function useAsked(source, what, query) {
-  const question = query && JSON.stringify([source.path, source.job, source.round, what, query]);
+  const question = query && JSON.stringify([source.path, source.job, what, query]);
   const [turn, setTurn] = useState(0);
   const [found, setFound] = useState(/** @type {any} */ ({}));
   useEffect(() => {
@@ -74,7 +74,7 @@ export function useAsked(source, what, query) {
       ended.abort();
       clearTimeout(timer);
     };
-  }, [question, turn]);
+  }, [question, source.round, turn]);
   const { value, path, problem, again = false } = found.question === question ? found : {};
   return { value, path, problem, again, refresh: () => setTurn((n) => n + 1) };
 }

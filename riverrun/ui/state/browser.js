@@ -88,10 +88,10 @@ function columnsOf(chosen, most, place) {
     {
       title: 'Operator',
       by: (row) => row.operator.name,
-      cell: (row) => html`<span title=${`in the vertex ${row.operator.vertex}`}>${row.operator.name}</span>${row.operator.uid && row.operator.uid !== row.operator.name && html` <span class="muted mono">${row.operator.uid}</span>`}`,
+      cell: (row) => html`<span title=${`in the vertex ${row.operator.vertex}`}>${row.operator.name}</span>${row.operator.uid && row.operator.uid !== row.operator.name && html` <span class="muted mono state-uid">${row.operator.uid}</span>`}`,
     },
     { title: 'Kind', by: (row) => row.state.kind, cell: (row) => html`<span class="nowrap">${row.state.kind}${row.state.ttl ? ', expires' : ''}</span>` },
-    { title: 'Types', cell: (row) => html`<span class="mono">${typesOf(row.state)}</span>` },
+    { title: 'Types', cell: (row) => html`<span class="mono state-types">${typesOf(row.state)}</span>` },
     { title: 'Subtasks', number: true, by: (row) => row.operator.parallelism, cell: (row) => html`<span title=${`at most ${row.operator.max_parallelism}`}>${row.operator.parallelism} of ${row.operator.max_parallelism}</span>` },
     { title: 'Entries', number: true, by: (row) => row.state.entries ?? undefined, cell: (row) => html`<span title=${row.state.entries === null ? 'it would take long to count them' : exact(row.state.entries)}>${count(row.state.entries)}</span>` },
     {

@@ -1,6 +1,6 @@
 // Entries of a state with their values, readable.
 
-import { html } from '../core/view.js';
+import { html, classes } from '../core/view.js';
 import { count, moment } from '../core/format.js';
 import { Copy } from '../parts/copy.js';
 import { Panel } from '../parts/panel.js';
@@ -27,7 +27,7 @@ export function EntryList({ entries, complete, state }) {
   const rows = entries.map((entry, at) => ({ ...entry, at }));
   const alone = rows.length === 1 && columns.length === 1;
   return html`<div class="entries">
-    ${alone ? html`<${Value} value=${rows[0].value} />` : html`<${Table} caption=${`Entries of ${state.name}`} columns=${columns} rows=${rows} rowKey=${(/** @type {any} */ row) => row.at} />`}
+    ${alone ? html`<${Value} value=${rows[0].value} />` : html`<div class="entry-box"><${Table} caption=${`Entries of ${state.name}`} columns=${columns} rows=${rows} rowKey=${(/** @type {any} */ row) => row.at} /></div>`}
     ${!complete && html`<p class="muted">These are the first ${count(rows.length)}; there are more.</p>`}
   </div>`;
 }
@@ -51,7 +51,7 @@ function columnsOf(entries, state) {
 function Value({ value, small }) {
   if (value === null) return html`<span class="muted">no value</span>`;
   const shown = value.json ?? value.text;
-  return html`<div class="value">
+  return html`<div class=${classes('value', small && !shown.includes('\n') && 'on-a-line')}>
     <pre>${shown === '' ? '(empty)' : shown}</pre>
     <p class="muted value-about">${value.type}${value.cut ? ', cut off: the value is longer than is shown' : ''}${!small && html` <${Copy} text=${shown} what="the value" />`}</p>
   </div>`;

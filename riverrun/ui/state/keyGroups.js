@@ -36,7 +36,7 @@ function Spread({ groups, measure, place }) {
   const outline = useMemo(() => outlineOf(cells, columns), [cells, columns]);
   const drawn = useMemo(() => cells.map((cell) => ({ heat: cell.value === null ? null : heat(cell.value, most), words: cellInWords(cell, measure) })), [cells, most]);
   const size = cells[0] ? cells[0].last - cells[0].first + 1 : 1;
-  const chosen = place.query.get('group');
+  const chosen = place.query.get('group') ?? place.query.get('in');
   const open = (/** @type {number} */ group) => place.address({ group, key: undefined, in: undefined });
   const choose = (/** @type {number} */ cell) => {
     location.hash = open(fullest(groups, cells[cell], measure));
@@ -71,10 +71,14 @@ function Subtasks({ groups, measure }) {
   const columns = [
     { title: 'Subtask', number: true, by: (part) => part.subtask, cell: (part) => part.subtask },
     { title: 'Key groups', by: (part) => part.first, cell: (part) => html`<span class="nowrap">${part.last < part.first ? 'none' : span(part.first, part.last)}</span>` },
-    { title: 'Entries', number: true, by: (part) => part.entries ?? undefined, cell: (part) => html`<span title=${exact(part.entries)}>${count(part.entries)}</span>` },
-    { title: 'Bytes', number: true, by: (part) => part.bytes ?? undefined, cell: (part) => html`<span title=${exact(part.bytes)}>${bytes(part.bytes)}</span>` },
     {
-      title: `Share of ${measure}`,
+      title: measure === 'bytes' ? 'Bytes' : 'Entries',
+      number: true,
+      by: (part) => part[measure] ?? undefined,
+      cell: (part) => html`<span title=${exact(part[measure])}>${(measure === 'bytes' ? bytes : count)(part[measure])}</span>`,
+    },
+    {
+      title: 'Share',
       by: (part) => part[measure] ?? undefined,
       cell: (part) => html`<${Bar} value=${part[measure] ?? undefined} most=${most} label=${`${amount(part[measure], measure)}${total ? `, ${percent((part[measure] ?? 0) / total)} of all` : ''}`} />`,
     },

@@ -24,7 +24,7 @@ export function KeysPanel({ source, of, chosen, place }) {
   return html`<${Panel} title=${`Look up a key of ${chosen.state.name}`}>
     <div class="keys">
       <form class="key-form" onSubmit=${submit}>
-        <label class="field"><span>Key</span><input name="key" value=${key ?? ''} required autocomplete="off" spellcheck=${false} class="mono" /></label>
+        <label class="field"><span>Key</span><input key=${key} name="key" defaultValue=${key ?? ''} required autocomplete="off" spellcheck=${false} class="mono" /></label>
         <button class="button primary">Look up</button>
         <p class="muted">Text needs no quotes; other keys as Python or JSON writes them: <code>42</code>, <code>('a', 1)</code>.</p>
       </form>
