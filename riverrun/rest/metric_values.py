@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -10,15 +11,16 @@ from riverrun.rest.problems import bad_request
 
 AGGREGATIONS: Final = ("min", "max", "sum", "avg", "skew")
 _EACH: Final = "*."
+_COMMA: Final = re.compile(r"(?<!\\),")
 
 
 def names_in(text: str | None) -> list[str]:
-    """The names in a comma-separated list.
+    r"""The names in a comma-separated list; one that has a comma itself is written with ``\,``.
 
-    >>> names_in("a,b.c"), names_in(None), names_in("")
-    (['a', 'b.c'], [], [])
+    >>> names_in("a,b.c"), names_in(None), names_in(""), names_in(r"map(a\, b).in,c")
+    (['a', 'b.c'], [], [], ['map(a, b).in', 'c'])
     """
-    return [name for name in (text or "").split(",") if name]
+    return [name.replace(r"\,", ",") for name in _COMMA.split(text or "") if name]
 
 
 def of_each(names: Iterable[str], subtasks: int) -> list[str]:

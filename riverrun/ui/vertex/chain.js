@@ -1,9 +1,11 @@
 // The operators that are chained in a vertex, and where the vertex stands in the job.
 
+import { queryFor } from './metrics.js';
+
 /** What is told of each operator. */
 export const OPERATOR_METRICS = [
   'numRecordsIn', 'numRecordsInPerSecond', 'numRecordsOut', 'numRecordsOutPerSecond',
-  'currentInputWatermark', 'currentOutputWatermark',
+  'currentOutputWatermark',
 ];
 
 /**
@@ -28,11 +30,9 @@ export function placeOf(plan, vertex) {
   return { source: Boolean(node) && !(node.inputs ?? []).length, sink: Boolean(node) && !isRead };
 }
 
-/** The query for what is told of the operators; those with a comma in their name cannot be asked for.
- * @param {readonly string[]} operators */
+/** The query for what is told of the operators. @param {readonly string[]} operators */
 export function operatorQuery(operators) {
-  return operators.filter((name) => !name.includes(','))
-    .flatMap((name) => OPERATOR_METRICS.map((metric) => encodeURIComponent(`${name}.${metric}`))).join(',');
+  return queryFor(operators.flatMap((name) => OPERATOR_METRICS.map((metric) => `${name}.${metric}`)));
 }
 
 /**
@@ -52,7 +52,6 @@ export function operatorRows(operators, answer) {
       inRate: figure('numRecordsInPerSecond', 'sum'),
       recordsOut: figure('numRecordsOut', 'sum'),
       outRate: figure('numRecordsOutPerSecond', 'sum'),
-      inWatermark: figure('currentInputWatermark', 'min'),
       outWatermark: figure('currentOutputWatermark', 'min'),
     };
   });

@@ -44,39 +44,35 @@ export function mostOf(values) {
   return (values ?? []).reduce((/** @type {number} */ most, value) => Math.max(most, value ?? 0), 0);
 }
 
+/** The query for metrics by their names; a comma in a name is not taken for one between names. @param {readonly string[]} names */
+export function queryFor(names) {
+  return names.map((name) => encodeURIComponent(name.replaceAll(',', '\\,'))).join(',');
+}
+
 /** The query for metrics of every subtask. @param {readonly string[]} names */
 export function forEverySubtask(names) {
-  return names.map((name) => encodeURIComponent(`*.${name}`)).join(',');
+  return queryFor(names.map((name) => `*.${name}`));
 }
 
 /**
- * Metrics of the task first, then those of each operator; the names that the interface cannot be asked for
- * by name, since they have a comma, are left out and counted.
+ * Metrics of the task first, then those of each operator.
  * @param {readonly {id: string}[]} metrics
  * @param {readonly string[]} operators
- * @returns {{groups: {title: string, names: string[]}[], unaskable: number}}
+ * @returns {{title: string, names: string[]}[]}
  */
 export function metricGroups(metrics, operators) {
   /** @type {Map<string, string[]>} */
   const groups = new Map([['Task', []]]);
   const byLength = [...operators].sort((a, b) => b.length - a.length);
-  let unaskable = 0;
   for (const { id } of metrics) {
-    if (id.includes(',')) {
-      unaskable += 1;
-      continue;
-    }
     const title = byLength.find((name) => id.startsWith(`${name}.`)) ?? 'Task';
     const names = groups.get(title) ?? [];
     names.push(id);
     groups.set(title, names);
   }
   const order = ['Task', ...operators];
-  return {
-    groups: [...groups].map(([title, names]) => ({ title, names })).filter(({ names }) => names.length)
-      .sort((a, b) => order.indexOf(a.title) - order.indexOf(b.title)),
-    unaskable,
-  };
+  return [...groups].map(([title, names]) => ({ title, names })).filter(({ names }) => names.length)
+    .sort((a, b) => order.indexOf(a.title) - order.indexOf(b.title));
 }
 
 /** A value in the unit that the metric's name tells. @param {string} name @param {number | undefined} value @param {number} now */

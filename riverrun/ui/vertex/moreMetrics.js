@@ -22,7 +22,7 @@ export function MoreMetrics({ path, subtasks, operators, every, now }) {
   return html`<${Panel} title="More metrics" flush=${chosen.length > 0}>
     <div class="chooser">
       <${Answer} of=${names} what="which metrics there are">
-        ${(/** @type {any} */ answer) => html`<${Chooser} ...${metricGroups(answer.metrics, operators)} chosen=${chosen} add=${add} />`}
+        ${(/** @type {any} */ answer) => html`<${Chooser} groups=${metricGroups(answer.metrics, operators)} chosen=${chosen} add=${add} />`}
       <//>
       ${chosen.map((name) => html`<button key=${name} type="button" class="chip" onClick=${() => setChosen(chosen.filter((each) => each !== name))}
         aria-label=${`Remove ${name}`}>${name}<span aria-hidden="true">×</span></button>`)}
@@ -33,16 +33,15 @@ export function MoreMetrics({ path, subtasks, operators, every, now }) {
   <//>`;
 }
 
-/** @param {{groups: {title: string, names: string[]}[], unaskable: number, chosen: string[], add: (event: Event) => void}} props */
-function Chooser({ groups, unaskable, chosen, add }) {
+/** @param {{groups: {title: string, names: string[]}[], chosen: string[], add: (event: Event) => void}} props */
+function Chooser({ groups, chosen, add }) {
   if (!groups.length) return html`<p class="muted">The subtasks have not told any metric yet.</p>`;
   return html`<select class="input" aria-label="Show a metric" onChange=${add}>
       <option value="">Show a metric …</option>
       ${groups.map(({ title, names }) => html`<optgroup key=${title} label=${title}>
         ${names.map((name) => html`<option key=${name} value=${name} disabled=${chosen.includes(name)}>${name.startsWith(`${title}.`) ? name.slice(title.length + 1) : name}</option>`)}
       </optgroup>`)}
-    </select>
-    ${unaskable > 0 && html`<small class="muted">${unaskable} more have a comma in their name; the interface cannot be asked for those.</small>`}`;
+    </select>`;
 }
 
 /** @param {{metrics: import('./metrics.js').BySubtask, chosen: string[], subtasks: number, now: number}} props */

@@ -13,8 +13,7 @@ import { lagInWords, lagOf, watermarkInWords, watermarkOf } from './watermarks.j
 
 /** @param {{path: string, operators: string[], every: number, now: number}} props */
 export function Operators({ path, operators, every, now }) {
-  const query = operatorQuery(operators);
-  const live = useLive(query ? `${path}/subtasks/metrics?get=${query}&agg=sum,min` : null, every);
+  const live = useLive(`${path}/subtasks/metrics?get=${operatorQuery(operators)}&agg=sum,min`, every);
   const columns = [
     { title: 'Operator', cell: (/** @type {Row} */ row) => row.name },
     { title: 'Records in', number: true, cell: (/** @type {Row} */ row) => count(row.recordsIn) },
@@ -24,9 +23,10 @@ export function Operators({ path, operators, every, now }) {
     { title: 'Watermark out', number: true, cell: (/** @type {Row} */ row) => watermarkInWords(watermarkOf(row.outWatermark), now) },
     { title: 'Lag', number: true, cell: (/** @type {Row} */ row) => lagInWords(lagOf(watermarkOf(row.outWatermark), now)) },
   ];
-  const table = (/** @type {any} */ answer) => html`<${Table} caption="Operators of the vertex, in the order of the chain" columns=${columns}
-    rows=${operatorRows(operators, answer)} rowKey=${(/** @type {Row} */ row) => row.at} />`;
   return html`<${Panel} title="Operators" flush>
-    ${query ? html`<${Answer} of=${live} what="the operators">${table}<//>` : table(undefined)}
+    <${Answer} of=${live} what="the operators">
+      ${(/** @type {any} */ answer) => html`<${Table} caption="Operators of the vertex, in the order of the chain" columns=${columns}
+        rows=${operatorRows(operators, answer)} rowKey=${(/** @type {Row} */ row) => row.at} />`}
+    <//>
   <//>`;
 }

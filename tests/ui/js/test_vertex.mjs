@@ -98,7 +98,7 @@ test('metrics are put in order by subtask', () => {
 });
 
 test('metrics are grouped by the operator that they belong to', () => {
-  const { groups, unaskable } = metricGroups(
+  const groups = metricGroups(
     [{ id: 'busy' }, { id: 'map.in' }, { id: 'map.two.in' }, { id: 'a, b.in' }, { id: 'buffers.inPool' }],
     ['map.two', 'map', 'a, b'],
   );
@@ -106,8 +106,8 @@ test('metrics are grouped by the operator that they belong to', () => {
     { title: 'Task', names: ['busy', 'buffers.inPool'] },
     { title: 'map.two', names: ['map.two.in'] },
     { title: 'map', names: ['map.in'] },
+    { title: 'a, b', names: ['a, b.in'] },
   ]);
-  assert.equal(unaskable, 1);
 });
 
 test('metrics are shown in their unit', () => {
@@ -194,8 +194,8 @@ test('operators are summed up over subtasks, and their watermark is the lowest',
   const [map, other] = operatorRows(['map', 'other'], answer);
   assert.deepEqual([map.recordsIn, map.outWatermark, map.recordsOut], [40, 4, undefined]);
   assert.equal(other.recordsIn, undefined);
-  assert.ok(!operatorQuery(['a, b', 'map']).includes('a'.concat('%2C')));
   assert.ok(operatorQuery(['map']).startsWith('map.numRecordsIn,'));
+  assert.ok(decodeURIComponent(operatorQuery(['a, b'])).startsWith('a\\, b.numRecordsIn,'));
 });
 
 test('accumulators are listed for the vertex, or for each subtask', () => {
