@@ -22,14 +22,19 @@ const MANY = 200;
 /** @param {import('./frame.js').TabProps} props */
 export function VertexTab({ id, job, names, query }) {
   const { vertex } = names;
-  const path = `/jobs/${encodeURIComponent(id)}/vertices/${encodeURIComponent(vertex)}`;
   const glance = job.vertices.find((/** @type {any} */ each) => each.id === vertex);
-  const every = glance?.parallelism > MANY ? 3000 : 1000;
+  if (!glance) return html`<${Notice} tone="wait">The job has no vertex ${vertex}. <a href=${link('/jobs', id)}>Its graph</a><//>`;
+  return html`<${KnownVertex} ...${{ id, job, vertex, glance, query }} />`;
+}
+
+/** @param {{id: string, job: any, vertex: string, glance: any, query: URLSearchParams}} props glance: what the job tells of it */
+function KnownVertex({ id, job, vertex, glance, query }) {
+  const path = `/jobs/${encodeURIComponent(id)}/vertices/${encodeURIComponent(vertex)}`;
+  const every = glance.parallelism > MANY ? 3000 : 1000;
   const live = useLive(path, every);
   const pressure = useLive(`${path}/backpressure`, every);
   const metrics = useLive(`${path}/metrics?get=${forEverySubtask(ROW_METRICS)}`, every);
-  const gone = html`The job has no vertex ${vertex}. <a href=${link('/jobs', id)}>Its graph</a>`;
-  return html`<${Answer} of=${live} what="the vertex" gone=${gone}>
+  return html`<${Answer} of=${live} what="the vertex">
     ${(/** @type {any} */ detail) => html`
       <${Lacking} of=${[pressure, metrics]} />
       <${Vertex} ...${{ id, vertex, path, detail, every, plan: job.plan, query }}
@@ -50,7 +55,7 @@ function Vertex({ id, vertex, path, detail, every, plan, query, glance, pressure
   const rows = rowsOf(detail, pressure, bySubtask(metrics, detail.parallelism), place);
   const chosen = query.has('subtask') ? detail.subtasks[Number(query.get('subtask'))] : undefined;
   return html`
-    <${VertexHead} ...${{ id, operators, detail }} status=${glance?.status ?? 'CREATED'} tasks=${glance?.tasks ?? {}}>
+    <${VertexHead} ...${{ id, operators, detail }} status=${glance.status} tasks=${glance.tasks}>
       <a class="button" href=${link('/jobs', id, 'vertices', vertex, 'flame')}>Flame graph</a>
     <//>
     <${VertexFigures} rows=${rows} place=${place} now=${now} />
