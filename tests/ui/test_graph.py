@@ -173,6 +173,7 @@ def test_without_figures_the_graph_says_so_and_names_side_outputs(
     expect(page.get_by_text("What the vertices do is not known: no figures here")).to_be_visible()
     expect(page.get_by_text("The tasks have not told yet what they do")).to_be_visible()
     expect(box_of(page, "orders")).to_contain_text("no figures yet")
-    expect(drawing(page).get_by_text("side output: late orders").first).to_be_visible()
+    label = drawing(page).locator(".edge text").filter(has_text="side output: late orders")
+    expect(label).to_be_visible()
     page.unroute(f"**/jobs/{job}/flow")
     expect(box_of(page, "orders")).to_contain_text(FIGURES)
