@@ -26,7 +26,7 @@ from riverrun.storage.storage import FileMissing
 
 log = logging.getLogger(__name__)
 
-IDLE_S: Final = 120.0
+IDLE_S: Final = 300.0
 
 _STATUS: Final = (
     (FileMissing, HTTPStatus.NOT_FOUND),
