@@ -61,7 +61,7 @@ function Side({ path }) {
       ${NAVIGATION.map((entry) => html`<a key=${entry.href} href=${entry.href} aria-current=${entry === current ? 'page' : undefined}>${entry.title}</a>`)}
     </nav>
     <div class="below">
-      <button type="button" class="button" onClick=${nextTheme} aria-label=${`Colours: ${theme}; change`}>${theme} colours</button>
+      <button type="button" class="button" onClick=${nextTheme} aria-label=${`${theme} colours, change`}>${theme} colours</button>
       <span class="version">${value ? `riverrun ${value['flink-version']}` : ''}</span>
     </div>
   </header>`;

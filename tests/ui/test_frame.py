@@ -68,24 +68,24 @@ def test_who_uses_the_keyboard_is_not_lost_when_the_page_changes(
 def test_colours_are_as_the_system_has_them_until_somebody_chooses(page: Page, home: str) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto(home)
-    colours = page.get_by_role("button", name="Colours:")
-    expect(colours).to_have_accessible_name("Colours: system; change")
+    colours = page.get_by_role("button", name="colours, change")
+    expect(colours).to_have_accessible_name("system colours, change")
     dark = text_colour(page)
     page.emulate_media(color_scheme="light")
     light = text_colour(page)
     assert dark != light
 
     colours.click()
-    expect(colours).to_have_accessible_name("Colours: light; change")
+    expect(colours).to_have_accessible_name("light colours, change")
     colours.click()
-    expect(colours).to_have_accessible_name("Colours: dark; change")
+    expect(colours).to_have_accessible_name("dark colours, change")
     assert text_colour(page) == dark
     page.reload()
-    expect(colours).to_have_accessible_name("Colours: dark; change")
+    expect(colours).to_have_accessible_name("dark colours, change")
     assert text_colour(page) == dark
 
     colours.click()
-    expect(colours).to_have_accessible_name("Colours: system; change")
+    expect(colours).to_have_accessible_name("system colours, change")
     assert text_colour(page) == light
 
 
