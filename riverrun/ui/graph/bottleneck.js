@@ -217,11 +217,11 @@ function busyOf(vertex) {
 
 /** @param {number} now @param {readonly Vertex[]} vertices @returns {Finding[]} */
 function ofRestarts(now, vertices) {
-  const again = vertices.filter(({ attempt, since }) => attempt > 0 && since !== undefined && now - since < LATELY_MS);
+  const again = vertices.filter(({ attempt, since }) => attempt && since !== undefined && now - since < LATELY_MS);
   if (!again.length) return [];
   const latest = again.reduce((a, b) => (/** @type {number} */ (b.since) > /** @type {number} */ (a.since) ? b : a));
   const when = ` began again ${duration(Math.max(0, now - /** @type {number} */ (latest.since)))} ago`;
-  const times = latest.attempt === 1 ? '' : `, for the ${ordinal(latest.attempt)} time`;
+  const times = latest.attempt === 1 ? '' : `, for the ${ordinal(/** @type {number} */ (latest.attempt))} time`;
   const who = again.length === vertices.length ? ['The job'] : list(again);
   return [{ tone: 'wait', pieces: [...who, when, times, '. See the ', { tab: 'exceptions', text: 'exceptions' }, '.'] }];
 }

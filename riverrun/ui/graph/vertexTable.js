@@ -22,6 +22,12 @@ export function VertexTable({ job, vertices, now, ended }) {
   return html`<${Table} caption="Vertices of the job" columns=${columns} rows=${rows} rowKey=${(/** @type {Vertex} */ row) => row.id} />`;
 }
 
+/** @type {import('../parts/table.js').Column<any>} */
+const WATERMARK = {
+  title: 'Watermark', number: true, by: (row) => row.lag,
+  cell: (row) => html`<span title=${row.watermark === undefined ? undefined : moment(row.watermark)}>${lagWords(row)}</span>`,
+};
+
 /** @param {string} job @param {boolean} ended @returns {import('../parts/table.js').Column<any>[]} */
 function columnsOf(job, ended) {
   const amounts = ended
@@ -39,10 +45,7 @@ function columnsOf(job, ended) {
       cell: (row) => (row.time ? html`<${TimeSplit} ...${row.time} /><small class="nowrap">${timeInWords(row)}</small>` : html`<span class="muted">not told</span>`),
     },
     ...amounts,
-    {
-      title: 'Watermark', number: true, by: (row) => row.lag,
-      cell: (row) => html`<span title=${row.watermark === undefined ? undefined : moment(row.watermark)}>${lagWords(row)}</span>`,
-    },
+    ...(ended ? [] : [WATERMARK]),
     { title: 'Reads from', cell: (row) => (row.from.length ? html`<ul class="node-reads">${row.from.map((/** @type {string} */ words) => html`<li>${words}</li>`)}</ul>` : NONE) },
     { title: 'Restarts', number: true, by: (row) => row.attempt, cell: (row) => exact(row.attempt) },
   ];

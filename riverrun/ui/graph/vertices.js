@@ -3,7 +3,8 @@
 import { percent } from '../core/format.js';
 import { shortName } from './chain.js';
 
-const ENDED = ['FINISHED', 'CANCELED', 'FAILED'];
+/** States of jobs and of tasks that do not change any more. */
+export const ENDED = ['FINISHED', 'CANCELED', 'FAILED'];
 
 /**
  * @typedef {object} Vertex
@@ -19,8 +20,8 @@ const ENDED = ['FINISHED', 'CANCELED', 'FAILED'];
  * @property {boolean} isSource
  * @property {boolean} isSink
  * @property {number | undefined} since when it began, the last time
- * @property {number} attempt how often it began again
- * @property {{busy: number, backpressured: number, idle: number} | undefined} time shares; undefined: not told
+ * @property {number | undefined} attempt how often it began again; undefined: not told
+ * @property {{busy: number, backpressured: number, idle: number} | undefined} time shares, of now or of the whole run of a job that has ended; undefined: not told
  * @property {{subtask: number, busy: number} | undefined} busiest
  * @property {{subtask: number, share: number} | undefined} heaviest
  * @property {number | undefined} inRate records a second; of a source what it reads
@@ -36,6 +37,7 @@ const ENDED = ['FINISHED', 'CANCELED', 'FAILED'];
  * @returns {Vertex[]}
  */
 export function verticesOf(job, flow) {
+  const ended = ENDED.includes(job.state);
   const nodes = new Map((job.plan?.nodes ?? []).map((/** @type {any} */ node) => [node.id, node]));
   const flows = new Map((flow?.vertices ?? []).map((/** @type {any} */ each) => [each.id, each]));
   const read = new Set([...nodes.values()].flatMap((node) => (node.inputs ?? []).map((/** @type {any} */ input) => input.id)));
@@ -59,8 +61,8 @@ export function verticesOf(job, flow) {
       isSource,
       isSink,
       since: vertex['start-time'] > 0 ? vertex['start-time'] : undefined,
-      attempt: now?.attempt ?? 0,
-      time: timeOf(now),
+      attempt: now?.attempt,
+      time: ended ? wholeTimeOf(vertex.metrics) : timeOf(now),
       busiest: now?.busiest ?? undefined,
       heaviest: now?.heaviest ?? undefined,
       inRate: now?.['records-in-per-second'] ?? undefined,
@@ -82,6 +84,13 @@ function timeOf(flow) {
   const { busy, backpressured, idle } = flow ?? {};
   if (busy == null && backpressured == null && idle == null) return undefined;
   return { busy: busy ?? 0, backpressured: backpressured ?? 0, idle: idle ?? 0 };
+}
+
+/** Over all that its tasks did. @param {any} metrics */
+function wholeTimeOf(metrics) {
+  const [busy, backpressured, idle] = ['busy', 'backpressured', 'idle'].map((what) => metrics?.[`accumulated-${what}-time`] ?? 0);
+  const all = busy + backpressured + idle;
+  return all > 0 ? { busy: busy / all, backpressured: backpressured / all, idle: idle / all } : undefined;
 }
 
 /** What the vertex does most of its time. @param {Vertex | undefined} vertex @returns {'busy' | 'backpressured' | 'idle' | undefined} */

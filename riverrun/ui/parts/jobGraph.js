@@ -119,15 +119,17 @@ function BoxFigures({ vertex, words }) {
 
 /** What is written in a box. @param {Vertex} vertex @param {number} now @param {boolean} ended */
 function wordsOf(vertex, now, ended) {
+  const time = timeInWords(vertex) ?? (ended ? 'no figures' : 'no figures yet');
+  const records = recordsInWords(vertex, ended);
+  const tasks = tasksInWords(vertex);
+  if (ended) return { time, records, tasks, watermark: 'over the whole run', watermarkTitle: undefined };
   const watermark = watermarkOf(vertex.watermark);
   const at = watermark.kind === 'at' ? watermark.at : undefined;
   return {
-    time: timeInWords(vertex) ?? (ended ? 'has ended' : 'no figures yet'),
-    records: recordsInWords(vertex, ended),
+    time, records, tasks,
     watermark: at !== undefined ? `watermark: ${lagInWords(lagOf(watermark, now))}${now >= at ? ' behind' : ''}`
       : watermark.kind === 'end' ? 'watermark: at the end' : 'no watermark',
     watermarkTitle: at === undefined ? undefined : moment(at),
-    tasks: tasksInWords(vertex),
   };
 }
 

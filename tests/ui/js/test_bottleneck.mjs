@@ -274,6 +274,13 @@ test('without a flow nothing is made up', () => {
   }
 });
 
+test('a job that has ended shows what its vertices did in all their time', () => {
+  const metrics = { 'accumulated-busy-time': 25, 'accumulated-idle-time': 75, 'accumulated-backpressured-time': 0, 'write-records': 9, 'write-records-complete': true };
+  const [a, b] = verticesOf({ ...JOB, state: 'FINISHED', vertices: [{ ...JOB.vertices[0], metrics }, JOB.vertices[1]] }, { vertices: [{ id: 'a', attempt: 4, busy: null }] });
+  assert.deepEqual(a.time, { busy: 0.25, idle: 0.75, backpressured: 0 });
+  assert.deepEqual([a.recordsOut, a.attempt, b.time, b.attempt], [9, 4, undefined, undefined]);
+});
+
 test('the states of tasks in words', () => {
   const [a, b] = verticesOf(JOB);
   assert.equal(tasksInWords(a), '1 of 2 running');

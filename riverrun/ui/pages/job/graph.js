@@ -6,17 +6,15 @@ import { link } from '../../core/router.js';
 import { findings } from '../../graph/bottleneck.js';
 import { Findings } from '../../graph/findingsView.js';
 import { VertexTable } from '../../graph/vertexTable.js';
-import { verticesOf } from '../../graph/vertices.js';
+import { ENDED, verticesOf } from '../../graph/vertices.js';
 import { JobGraph } from '../../parts/jobGraph.js';
 import { Notice } from '../../parts/notice.js';
 import { Panel } from '../../parts/panel.js';
 
-const ENDED = ['FINISHED', 'CANCELED', 'FAILED'];
-
 /** @param {import('./frame.js').TabProps} props */
 export function GraphTab({ id, job }) {
   const ended = ENDED.includes(job.state);
-  const flow = useLive(ended ? null : `/jobs/${id}/flow`);
+  const flow = useLive(`/jobs/${id}/flow`, ended ? Infinity : 1000);
   const vertices = useMemo(() => verticesOf(job, flow.value), [job, flow.value]);
   const found = useMemo(() => findings(job, vertices), [job, vertices]);
   const blamed = useMemo(() => new Set(found.filter(({ tone }) => tone === 'bad').flatMap(({ vertex }) => vertex ?? [])), [found]);
@@ -24,7 +22,7 @@ export function GraphTab({ id, job }) {
   return html`
     <${Findings} job=${id} found=${found} />
     ${flow.problem && html`<${Notice} tone="wait">What the vertices do is ${flow.value ? 'out of date' : 'not known'}: ${flow.problem.message}. It is asked for again by itself.<//>`}
-    <${Panel} title="Graph" flush tools=${!ended && html`<${Legend} />`}>
+    <${Panel} title="Graph" flush tools=${html`<${Legend} />`}>
       <${JobGraph} plan=${job.plan} label="The job, drawn; the table below tells the same" vertices=${vertices} now=${now} ended=${ended}
         hrefOf=${(/** @type {string} */ vertex) => link('/jobs', id, 'vertices', vertex)} blamed=${blamed} />
     <//>
