@@ -7,7 +7,7 @@
  */
 
 const HEAD = /^"(.*)"(.*)$/;
-const FRAME = /^\s*at (.*) \((.*):(\d+)\)$/;
+const FRAME = /^\s*at (.*?) \((.*):(\d+)\)$/;
 
 /** @param {{threadName: string, stringifiedThreadInfo: string}[]} infos @returns {Thread[]} */
 export function threadsIn(infos) {
