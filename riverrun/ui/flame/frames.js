@@ -50,12 +50,12 @@ export function ownerOf(name, inRiverrun) {
   return inRiverrun ? 'program' : 'spark';
 }
 
-/** What fits on a box: without the module where a class follows. @param {string} name */
+/** What fits on a box, the end of the name: from the class on, or the function; what has no name, with whose it is.
+ * @param {string} name */
 export function shortName(name) {
-  const { call, line } = callOf(name);
-  const steps = call.split('.').filter((step) => step !== '<locals>');
-  const from = steps.findIndex((step, at) => at > 0 && /^_*[A-Z]/.test(step));
-  const last = steps.length - (steps.at(-1)?.startsWith('<') ? 2 : 1);
-  const short = steps.slice(from > 0 ? from : Math.max(0, last)).join('.');
-  return line === undefined ? short : `${short}:${line}`;
+  const steps = name.split('.');
+  const ofClass = steps.findIndex((step, at) => at > 0 && /^_*[A-Z]/.test(step));
+  if (ofClass > 0) return steps.slice(ofClass).join('.');
+  const named = steps.findLastIndex((step) => !step.startsWith('<'));
+  return steps.slice(Math.max(0, named)).join('.');
 }

@@ -24,7 +24,7 @@ test('names of calls are taken apart', () => {
   assert.equal(shortName(DELIVER), 'deliver:62');
   assert.equal(shortName('riverrun.runtime.task.Task._read_next:330'), 'Task._read_next:330');
   assert.equal(shortName('riverrun.spark.worker.main._Host.run:129'), '_Host.run:129');
-  assert.equal(shortName('a.b.C.process.<locals>.<listcomp>:84'), 'C.process.<listcomp>:84');
+  assert.equal(shortName('a.b.C.process.<locals>.<listcomp>:84'), 'C.process.<locals>.<listcomp>:84');
   assert.equal(shortName('shop.total.<lambda>:3'), 'total.<lambda>:3');
   assert.equal(shortName('runpy._run_code:88'), '_run_code:88');
   assert.equal(shortName('all threads'), 'all threads');
