@@ -150,7 +150,7 @@ class UploadedPrograms:
             ) from e
         if ended.returncode != 0:
             said = (ended.stderr or ended.stdout)[-_SHOWN:].strip()
-            raise ProgramRefused(f"program {program!r}: ended with {ended.returncode}: {said}")
+            raise ProgramRefused(f"program {program!r}: ended with {ended.returncode}:\n{said}")
         return ended.stdout
 
     def _path(self, program: str) -> Path:

@@ -84,5 +84,5 @@ function HowToRun({ program, fields, change }) {
         ${failure && html`<${Notice} tone="bad"><strong>The program did not get so far:</strong><pre>${failure}</pre><//>`}
       </form>
     <//>
-    ${plan && html`<${Panel} title="Plan"><${JobGraph} plan=${plan} label=${`What ${program.name} would run`} /><//>`}`;
+    ${plan && html`<${Panel} title="Plan" flush=${true}><${JobGraph} plan=${plan} label=${`What ${program.name} would run`} /><//>`}`;
 }
