@@ -16,10 +16,11 @@ import { mostly } from './subtasks.js';
  * @param {{id: string, vertex: string, rows: Row[], place: {source: boolean, sink: boolean}, now: number}} props
  */
 export function SubtaskTable({ id, vertex, rows, place, now }) {
+  const detail = (/** @type {Row} */ row) => link('/jobs', id, 'vertices', vertex, { subtask: row.subtask });
   const columns = [
     {
       title: 'Subtask',
-      cell: (/** @type {Row} */ row) => html`<a href=${link('/jobs', id, 'vertices', vertex, { subtask: row.subtask })} title="States and attempts of subtask ${row.subtask}">${row.subtask}</a>`,
+      cell: (/** @type {Row} */ row) => html`<a href=${detail(row)} title="States and attempts of subtask ${row.subtask}">${row.subtask}</a>`,
       by: (/** @type {Row} */ row) => row.subtask,
     },
     { title: 'Status', cell: (/** @type {Row} */ row) => html`<${Badge} state=${row.status} />`, by: (/** @type {Row} */ row) => row.status },
@@ -39,7 +40,11 @@ export function SubtaskTable({ id, vertex, rows, place, now }) {
     },
     ...(place.source ? [] : [{ title: 'Bytes in', number: true, cell: (/** @type {Row} */ row) => bytes(row.bytesIn), by: (/** @type {Row} */ row) => row.bytesIn }]),
     ...(place.sink ? [] : [{ title: 'Bytes out', number: true, cell: (/** @type {Row} */ row) => bytes(row.bytesOut), by: (/** @type {Row} */ row) => row.bytesOut }]),
-    { title: 'Attempt', number: true, cell: (/** @type {Row} */ row) => row.attempt + 1, by: (/** @type {Row} */ row) => row.attempt },
+    {
+      title: 'Attempt', number: true,
+      cell: (/** @type {Row} */ row) => row.attempt ? html`<a href=${detail(row)} title="The attempts before">${row.attempt + 1}</a>` : 1,
+      by: (/** @type {Row} */ row) => row.attempt,
+    },
     { title: 'Since', number: true, cell: Since, by: (/** @type {Row} */ row) => row.since },
     { title: 'For', number: true, cell: (/** @type {Row} */ row) => duration(row.duration), by: (/** @type {Row} */ row) => row.duration },
   ];
