@@ -9,6 +9,8 @@ import { Table } from './table.js';
 const HEIGHT = 150;
 const DASHES = [undefined, [7, 4], [2, 3]];
 const DAY = 86_400_000;
+const HALF_LABEL = 28;
+const PADDING = 8;
 
 /**
  * @typedef {object} Line
@@ -121,7 +123,7 @@ function optionsOf(width, latest, point) {
     width,
     height: HEIGHT,
     ms: 1,
-    padding: [8, 8, 0, 0],
+    padding: [PADDING, PADDING, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,
@@ -136,7 +138,7 @@ function optionsOf(width, latest, point) {
     axes: [
       {
         ...axis, grid: { show: false }, size: 26, space: 80,
-        values: (_, splits) => splits.map((ms) => timeLabel(ms, splits.length > 1 ? splits[1] - splits[0] : 0)),
+        values: (u, splits) => splits.map((ms) => (hasRoom(u, ms) ? timeLabel(ms, splits.length > 1 ? splits[1] - splits[0] : 0) : '')),
       },
       {
         ...axis, grid, size: 58, space: 28, ...(steps ? { incrs: steps } : {}),
@@ -155,6 +157,11 @@ function optionsOf(width, latest, point) {
     ],
     hooks: { setLegend: [(u) => point(u.cursor.idx ?? null)] },
   };
+}
+
+/** Whether the label of a moment is not cut off at the right. @param {uPlot} u @param {number} ms */
+function hasRoom(u, ms) {
+  return u.valToPos(ms, 'x') < u.bbox.width / devicePixelRatio - HALF_LABEL + PADDING;
 }
 
 /** @param {string} name */
