@@ -122,7 +122,7 @@ function wordsOf(vertex, now, ended) {
   const time = timeInWords(vertex) ?? (ended ? 'no figures' : 'no figures yet');
   const records = recordsInWords(vertex, ended);
   const tasks = tasksInWords(vertex);
-  if (ended) return { time, records, tasks, watermark: 'over the whole run', watermarkTitle: undefined };
+  if (ended) return { time, records, tasks, watermark: vertex.attempt ? 'since it last began' : 'over the whole run', watermarkTitle: undefined };
   const watermark = watermarkOf(vertex.watermark);
   const at = watermark.kind === 'at' ? watermark.at : undefined;
   return {
