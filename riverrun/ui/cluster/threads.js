@@ -53,7 +53,7 @@ function OneThread({ thread }) {
   const [open, setOpen] = useState(false);
   return html`<li><details onToggle=${(/** @type {any} */ event) => setOpen(event.target.open)}>
     <summary><strong>${thread.name}</strong> <span class="muted mono">${doing(thread)}</span></summary>
-    ${open && html`<p class="muted">${thread.facts}</p><ol class="frames">
+    ${open && html`<p class="muted">${thread.facts}</p><ol class="thread-calls">
       ${thread.frames.map((frame, at) => html`<li key=${at}><code>${frame.call}</code> <span class="muted mono">${frame.file}:${frame.line}</span></li>`)}
     </ol>`}
   </details></li>`;
