@@ -1,12 +1,13 @@
 // What a list of jobs says about a job, decided from its entry in GET /jobs/overview.
 
 import { duration, exact, percent, known, NONE } from '../core/format.js';
-import { inWords } from '../parts/badge.js';
+import { hasWords } from '../parts/filter.js';
 
 /** @typedef {{tone: 'wait' | 'bad', words: string, why?: string}} Hint why: more, for those who ask */
 
 const OVER = ['FINISHED', 'CANCELED', 'FAILED'];
 const WAITS_TOO_MUCH = 0.5;
+const SLOW_MS = 60_000;
 
 /** From the start of a task's life to its end. */
 const TASK_STATES = [
@@ -66,6 +67,8 @@ export function hints(job) {
   if (waits) found.push({ tone: 'wait', words: waits });
   if (failed && failed.timestamp > (job['last-checkpoint']?.timestamp ?? 0)) {
     found.push({ tone: 'bad', words: 'checkpoints fail', why: failed.failure });
+  } else if (job['last-checkpoint']?.duration > SLOW_MS) {
+    found.push({ tone: 'wait', words: 'checkpoints are slow', why: `The last one took ${duration(job['last-checkpoint'].duration)}.` });
   }
   if (waited > WAITS_TOO_MUCH) found.push({ tone: 'wait', words: `back-pressured ${percent(waited)}`, why: 'A task waits for those after it; the graph shows for which.' });
   const { total, running = 0, finished = 0 } = job.tasks;
@@ -73,7 +76,7 @@ export function hints(job) {
     found.push({ tone: 'wait', words: `${exact(total - running - finished)} of ${exact(total)} tasks do not run` });
   }
   if (job.restarts > 0 && job.state !== 'RESTARTING') {
-    found.push({ tone: 'wait', words: `restarted ${job.restarts === 1 ? 'once' : `${exact(job.restarts)} times`}`, why: job.failure ?? undefined });
+    found.push({ tone: 'wait', words: restarted(job.restarts), why: job.failure ?? undefined });
   }
   return found;
 }
@@ -100,7 +103,17 @@ export function lastCheckpoint(job, now) {
 /** How a job ended, in one line. @param {any} job */
 export function ending(job) {
   if (job.state === 'FAILED') return job.failure ?? 'no reason was told';
-  return job.restarts > 0 ? `${inWords(job.state)} after ${exact(job.restarts)} restarts` : '';
+  return job.restarts > 0 ? `${restarted(job.restarts)} before` : '';
+}
+
+/** @param {number} times */
+function restarted(times) {
+  return `restarted ${times === 1 ? 'once' : `${exact(times)} times`}`;
+}
+
+/** Whether the name has all the words, or the id begins so. @param {any} job @param {string} words */
+export function isNamed(job, words) {
+  return hasWords(job.name, words) || job.jid.startsWith(words.trim().toLowerCase());
 }
 
 /**

@@ -7,9 +7,9 @@ import { exact } from '../core/format.js';
 import { Answer } from '../parts/notice.js';
 import { Bar } from '../parts/bars.js';
 import { Figures } from '../parts/figures.js';
-import { Filter, hasWords } from '../parts/filter.js';
+import { Filter } from '../parts/filter.js';
 import { Panel } from '../parts/panel.js';
-import { parted } from '../jobs/glance.js';
+import { isNamed, parted } from '../jobs/glance.js';
 import { EndedJobs } from '../jobs/ended.js';
 import { RunningJobs } from '../jobs/running.js';
 
@@ -51,7 +51,7 @@ function Slots({ total, free }) {
 /** @param {{jobs: any[], at: number}} props */
 function Lists({ jobs, at }) {
   const [words, setWords] = useState('');
-  const { running, ended } = useMemo(() => parted(jobs.filter((job) => hasWords(`${job.name} ${job.jid}`, words))), [jobs, words]);
+  const { running, ended } = useMemo(() => parted(jobs.filter((job) => isNamed(job, words))), [jobs, words]);
   const none = (/** @type {any} */ otherwise) => (words ? `No job here has “${words}” in its name.` : otherwise);
   const filter = (jobs.length > MANY || words) && html`<${Filter} label="Search jobs by name" words=${words} change=${setWords}
     note=${words && `${exact(running.length + ended.length)} of ${exact(jobs.length)}`} />`;

@@ -5,7 +5,7 @@ import test from 'node:test';
 
 import { dismiss, outcomesOf, tell } from '../../../riverrun/ui/jobs/outcomes.js';
 import { parallelismInWords, parallelismOf, restartPoint, slotsFor, whyNotAsk, whyNotCancel } from '../../../riverrun/ui/jobs/possible.js';
-import { age, clockThere, ending, hints, isOver, lastCheckpoint, parted, tasksByState, tasksInWords } from '../../../riverrun/ui/jobs/glance.js';
+import { age, clockThere, ending, hints, isNamed, isOver, lastCheckpoint, parted, tasksByState, tasksInWords } from '../../../riverrun/ui/jobs/glance.js';
 
 /** @param {object} [facts] */
 function job(facts = {}) {
@@ -46,6 +46,12 @@ test('a checkpoint that failed matters until one completes', () => {
   assert.deepEqual(words(job({ 'last-checkpoint': null, 'last-failed-checkpoint': failed })), ['checkpoints fail']);
 });
 
+test('a checkpoint that takes minutes is told', () => {
+  assert.deepEqual(hints(job({ 'last-checkpoint': { id: 3, timestamp: 1400, duration: 90_000 } })), [
+    { tone: 'wait', words: 'checkpoints are slow', why: 'The last one took 1 m 30 s.' },
+  ]);
+});
+
 test('the last checkpoint in words', () => {
   assert.deepEqual(lastCheckpoint(job(), 1500), { words: '100 ms ago', note: 'took 20 ms', failed: false });
   assert.deepEqual(lastCheckpoint(job({ 'last-checkpoint': null }), 1500), { words: '–', note: 'none yet', failed: false });
@@ -80,11 +86,19 @@ test('jobs are parted into those that run and those that ended', () => {
   assert.equal(isOver('SUSPENDED'), false);
 });
 
+test('jobs are found by words of their name, or by the beginning of their id', () => {
+  const slow = job({ name: 'Slow shop', jid: '59ab' });
+  assert.equal(isNamed(slow, 'shop slow'), true);
+  assert.equal(isNamed(slow, ' 59A'), true);
+  assert.equal(isNamed(slow, 'ab'), false);
+  assert.equal(isNamed(slow, ''), true);
+});
+
 test('why a job ended, in one line', () => {
   assert.equal(ending(job({ state: 'FAILED', failure: 'boom' })), 'boom');
   assert.equal(ending(job({ state: 'FAILED' })), 'no reason was told');
   assert.equal(ending(job({ state: 'FINISHED' })), '');
-  assert.equal(ending(job({ state: 'CANCELED', restarts: 2 })), 'canceled after 2 restarts');
+  assert.equal(ending(job({ state: 'CANCELED', restarts: 2 })), 'restarted 2 times before');
 });
 
 test('a job can be cancelled until it has ended, and asked only while it runs', () => {

@@ -55,7 +55,7 @@ function Cancel({ job, why }) {
   return html`<${Action} label="Cancel …" title=${`Cancel “${job.name}”?`} confirm="Cancel the job" danger=${true} disabled=${Boolean(why)} why=${why}
     act=${() => cancel(job.jid)} done=${done} failed=${failed(job, 'It is not known whether the job was cancelled.')}
     busy="The job is being cancelled; this goes on when the dialog is closed.">
-    <p>All its tasks end at once. What they did since the last checkpoint is lost, and no savepoint is taken.
+    <p>All its tasks end at once, and no savepoint is taken. Its checkpoints are deleted, unless its settings keep them.
       The job does not start again by itself.</p>
     <p>To go on with it later, stop it with a savepoint instead.</p>
   <//>`;
