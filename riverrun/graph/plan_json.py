@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from riverrun.graph.job_graph import JobEdge, JobGraph
+from riverrun.graph.job_graph import JobEdge, JobGraph, JobVertex
 from riverrun.graph.partitioning import (
     Broadcast,
     Custom,
@@ -42,9 +42,12 @@ def ship_strategy(partitioning: Partitioning) -> str:
     return _SHIP_STRATEGIES[type(partitioning)]
 
 
-def execution_plan_json(graph: StreamGraph) -> str:
-    """The plan in the form that Flink's plan visualizer reads."""
-    return json.dumps({"nodes": [_node(graph, node) for node in graph.nodes]}, indent=2)
+def execution_plan_json(graph: StreamGraph, chained: JobGraph | None = None) -> str:
+    """The plan in the form that Flink's plan visualizer reads; with ``chained`` also its vertices."""
+    plan = {"nodes": [_node(graph, node) for node in graph.nodes]}
+    if chained is not None:
+        plan["vertices"] = [_vertex(chained, vertex) for vertex in chained.vertices]
+    return json.dumps(plan, indent=2)
 
 
 def job_graph_text(graph: JobGraph) -> str:
@@ -70,11 +73,35 @@ def _node(graph: StreamGraph, node: StreamNode) -> dict[str, Any]:
             "id": edge.source,
             "ship_strategy": ship_strategy(edge.partitioning),
             "side": "second" if position else "first",
-            **({} if edge.tag is None else {"side_output": edge.tag}),
+            **_side_output(edge.tag),
         }
         for position, edge in enumerate(graph.in_edges(node.id))
     ]
     return entry | {"predecessors": predecessors} if predecessors else entry
+
+
+def _vertex(graph: JobGraph, vertex: JobVertex) -> dict[str, Any]:
+    return {
+        "id": vertex.id.value,
+        "name": vertex.name,
+        "parallelism": vertex.parallelism,
+        "operators": [
+            {"name": each.name, "parent": each.parent, **_side_output(each.tag)}
+            for each in vertex.operators
+        ],
+        "inputs": [
+            {
+                "id": edge.source.value,
+                "ship_strategy": ship_strategy(edge.partitioning),
+                **_side_output(edge.tag),
+            }
+            for edge in graph.in_edges(vertex.id)
+        ],
+    }
+
+
+def _side_output(tag: str | None) -> dict[str, str]:
+    return {} if tag is None else {"side_output": tag}
 
 
 def _pact(node: StreamNode) -> str:

@@ -106,16 +106,16 @@ class UploadedPrograms:
         return job
 
     def plan(self, program: str, wish: ProgramOrder) -> list[dict[str, Any]]:
-        """The nodes of the plan of the program's first job, as ``river plan --json`` prints them."""
+        """The vertices of the program's first job, as ``river plan --json`` prints them."""
         flags = ["--json", *_settings(wish.config)]
         if wish.parallelism:
             flags += ["-p", str(wish.parallelism)]
         text = self._execute("plan", program, wish, flags)
         try:
-            nodes: list[dict[str, Any]] = msgspec.json.decode(text)["nodes"]
+            vertices: list[dict[str, Any]] = msgspec.json.decode(text)["vertices"]
         except (msgspec.MsgspecError, KeyError) as e:
             raise ProgramRefused(f"program {program!r}: defines no job") from e
-        return nodes
+        return vertices
 
     def _execute(self, command: str, program: str, wish: ProgramOrder, flags: Sequence[str]) -> str:
         path = self._path(program)

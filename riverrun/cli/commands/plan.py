@@ -49,7 +49,7 @@ def plan(  # noqa: PLR0913  (one parameter for each option)
     def show(name: str, compiled: CompiledProgram) -> None:
         graph = compiled.job_graph
         text = (
-            execution_plan_json(compiled.stream_graph)
+            execution_plan_json(compiled.stream_graph, graph)
             if as_json
             else f"job {name!r}\n{job_graph_text(graph)}\n{plan_layers(graph).describe()}"
         )

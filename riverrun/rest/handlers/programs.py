@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from riverrun.rest.bodies.jobs import JobPlan, Plan, PlanInput, PlanNode
+from riverrun.rest.bodies.jobs import JobPlan, Plan, PlanInput, PlanNode, PlanOperator
 from riverrun.rest.bodies.programs import (
     PlanRequest,
     ProgramEntry,
@@ -81,22 +81,13 @@ def plan(rest: RestContext, call: Call[OfProgram, Nothing, PlanRequest]) -> JobP
     return JobPlan(Plan(jid=wish.job or "0" * 32, name=call.path.jarid, nodes=nodes))
 
 
-def _node(found: dict[str, Any]) -> PlanNode:
-    inputs = [
-        PlanInput(
-            num=num,
-            id=str(each["id"]),
-            ship_strategy=each["ship_strategy"],
-            side_output=each.get("side_output", msgspec.UNSET),
-        )
-        for num, each in enumerate(found.get("predecessors", ()))
-    ]
+def _node(vertex: dict[str, Any]) -> PlanNode:
     return PlanNode(
-        id=str(found["id"]),
-        parallelism=found["parallelism"],
-        operator=found["pact"],
-        description=found["type"],
-        inputs=inputs,
+        id=vertex["id"],
+        parallelism=vertex["parallelism"],
+        description=vertex["name"],
+        inputs=[PlanInput(num=num, **each) for num, each in enumerate(vertex["inputs"])],
+        operators=[PlanOperator(**each) for each in vertex["operators"]],
     )
 
 

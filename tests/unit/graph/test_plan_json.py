@@ -99,3 +99,22 @@ def test_a_plan_names_the_side_outputs_that_are_read(program: Program) -> None:
     sink = json.loads(execution_plan_json(program.stream_graph()))["nodes"][-1]
 
     assert [each["side_output"] for each in sink["predecessors"]] == ["late"]
+
+
+def test_a_plan_can_have_the_vertices_that_operators_are_chained_in(program: Program) -> None:
+    process = program.map("p", program.source("a", uid="a"))
+    program.map("odd", side(process, "odd"))
+    program.sink("b", partition(side(process, "late"), Rebalance()), uid="b", parallelism=2)
+
+    plan = execution_plan_json(program.stream_graph(), program.job_graph())
+    head, sink = json.loads(plan)["vertices"]
+
+    assert (head["name"], head["parallelism"], head["inputs"]) == ("Source: a -> p -> odd", 1, [])
+    assert head["operators"] == [
+        {"name": "Source: a", "parent": None},
+        {"name": "p", "parent": 0},
+        {"name": "odd", "parent": 1, "side_output": "odd"},
+    ]
+    assert sink["inputs"] == [
+        {"id": head["id"], "ship_strategy": "REBALANCE", "side_output": "late"}
+    ]

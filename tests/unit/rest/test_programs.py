@@ -66,8 +66,11 @@ def test_a_plan_is_made_in_another_process(client: TestClient) -> None:
 
     assert response.status_code == 200, response.text
     check_against_contract("POST", "/jars/{jarid}/plan", 200, response.content)
-    names = [node["description"] for node in response.json()["plan"]["nodes"]]
-    assert names == ["Source: Collection", "Map", "Sink: Print to Std. Out"]
+    source, sink = response.json()["plan"]["nodes"]
+    assert source["description"] == "Source: Collection"
+    assert sink["description"] == "Map -> Sink: Print to Std. Out"
+    assert [each["name"] for each in sink["operators"]] == ["Map", "Sink: Print to Std. Out"]
+    assert [each["id"] for each in sink["inputs"]] == [source["id"]]
 
 
 def test_what_a_failing_program_says_is_in_the_answer(client: TestClient) -> None:
