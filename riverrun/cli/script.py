@@ -26,8 +26,10 @@ def run_script(script: Path, arguments: Sequence[str]) -> int:
         SystemExit: as raised by the script.
     """
     folder = script.resolve() if script.is_dir() else script.resolve().parent
+    # Absolute, as Python has it: a worker in another folder shows its lines in tracebacks too.
+    place = script.absolute()
     with _as_started_by_python(str(script), folder, arguments):
-        return _exit_code(lambda: runpy.run_path(str(script), run_name="__main__"), script)
+        return _exit_code(lambda: runpy.run_path(str(place), run_name="__main__"), place)
 
 
 def run_module(module: str, arguments: Sequence[str]) -> int:

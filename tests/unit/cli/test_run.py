@@ -37,6 +37,14 @@ class TestScript:
         assert result.output == f"__main__ {[str(script), 'a', '--master', '-p', '--', 'x=1']}\n"
         assert result.exit_code == 0
 
+    def test_a_script_named_from_here_knows_its_whole_path_as_its_functions_do(
+        self, write_script: WriteScript, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        script = write_script("def f(): pass\nprint(__file__, f.__code__.co_filename)")
+        monkeypatch.chdir(script.parent)
+
+        assert river("run", script.name).output == f"{script} {script}\n"
+
     def test_the_script_finds_the_modules_beside_it(self, write_script: WriteScript) -> None:
         write_script("value = 42", "beside_the_script.py")
         script = write_script(
