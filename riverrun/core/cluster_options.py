@@ -114,7 +114,10 @@ RESCALE_ENABLED: Final = ConfigOption(
     description="whether the page offers to rescale jobs",
 )
 REFRESH_INTERVAL: Final = ConfigOption(
-    "web.refresh-interval", DURATION, Duration.of_seconds(3), "how often the page asks for news"
+    "web.refresh-interval",
+    DURATION,
+    Duration.of_seconds(1),
+    "how often the page asks for news, at most",
 )
 
 CLIENT_PATIENCE: Final = ConfigOption(

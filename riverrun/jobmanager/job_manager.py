@@ -33,7 +33,7 @@ from riverrun.jobmanager.programs import UploadedPrograms
 from riverrun.jobmanager.sessions import SessionSubmissions
 from riverrun.jobmanager.snapshot_process import SnapshotProcess
 from riverrun.rest.app import rest_app
-from riverrun.rest.context import RestContext
+from riverrun.rest.context import PageSettings, RestContext
 from riverrun.rest.flame_graphs import FlameGraphs, FlameSettings
 from riverrun.rest.metric_scopes import cluster_scopes
 from riverrun.rest.routes import ROUTES
@@ -131,6 +131,7 @@ class JobManager:
                 shut_down=shut_down,
                 log_folder=self._monitoring.log_folder,
                 flame_graphs=FlameGraphs(FlameSettings.of(self._config)),
+                page=PageSettings.of(self._config),
                 snapshots=self._snapshots,
                 time_lines=time_lines,
             )

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from riverrun.cluster.dispatcher.gateway import Dispatcher, Submissions
 from riverrun.cluster.timelines.jobs import JobsTimeLines
+from riverrun.core import cluster_options as options
 from riverrun.core.ids import JobId
 from riverrun.rest.bodies.states import (
     EntryList,
@@ -63,7 +64,7 @@ class Programs(Protocol):
         """Let the program send its job; ProgramError with what it said when it failed."""
 
     def plan(self, program: str, wish: ProgramOrder) -> Sequence[dict[str, Any]]:
-        """The nodes of its plan, as ``river plan --json`` prints them."""
+        """The vertices of its job, as ``river plan --json`` prints them."""
 
 
 class Snapshots(Protocol):
@@ -93,6 +94,24 @@ class Snapshots(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PageSettings:
+    """What the web page may offer, and how often it asks."""
+
+    refresh_ms: int = 1000
+    cancel: bool = True
+    rescale: bool = True
+
+    @staticmethod
+    def of(config: Mapping[str, str]) -> PageSettings:
+        """What the configuration says."""
+        return PageSettings(
+            refresh_ms=options.REFRESH_INTERVAL.get(config).to_millis(),
+            cancel=options.CANCEL_ENABLED.get(config),
+            rescale=options.RESCALE_ENABLED.get(config),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RestContext:
     """The JobManager behind the interface, and what the interface itself remembers."""
 
@@ -111,6 +130,7 @@ class RestContext:
     log_folder: Path | None = None
     """Where the JobManager writes its log files; ``None``: it writes none."""
     flame_graphs: FlameGraphs = field(default_factory=FlameGraphs)
+    page: PageSettings = field(default_factory=PageSettings)
     time_lines: JobsTimeLines = field(default_factory=JobsTimeLines)
     snapshots: Snapshots | None = None
     """Reads savepoints and checkpoints; ``None`` where nobody does."""

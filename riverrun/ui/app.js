@@ -1,7 +1,7 @@
 // The frame around all pages: navigation, the state of the connection, the page of the address.
 
 import { applyTheme, useTheme } from './core/theme.js';
-import { connection, useLive } from './core/live.js';
+import { connection, pace, useLive } from './core/live.js';
 import { find, link, useHash } from './core/router.js';
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from './core/view.js';
 import { duration } from './core/format.js';
@@ -54,6 +54,7 @@ function Guarded({ at, children }) {
 function Side({ path }) {
   const [theme, nextTheme] = useTheme();
   const { value } = useLive('/config', Infinity);
+  if (value) pace.least = value['refresh-interval'];
   const current = NAVIGATION.findLast(({ href }) => path === href || path.startsWith(`${href}/`)) ?? NAVIGATION[0];
   return html`<header class="side">
     <a class="brand" href=${link('/')}><img src="ui/icon.svg" alt="" />riverrun</a>

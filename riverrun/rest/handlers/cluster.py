@@ -19,7 +19,6 @@ from riverrun.rest.context import RestContext
 from riverrun.rest.problems import HttpProblem
 from riverrun.rest.routing import Call, Nothing, Route
 
-_REFRESH_MS: Final = 3000
 _ENDED: Final = {JobStatus.FINISHED, JobStatus.CANCELED, JobStatus.FAILED}
 
 Plain = Call[Nothing, Nothing, None]
@@ -48,13 +47,16 @@ def dashboard(rest: RestContext, call: Plain) -> DashboardConfiguration:
     del call
     facts, here = rest.dispatcher.facts(), time.localtime()
     return DashboardConfiguration(
-        refresh_interval=_REFRESH_MS,
+        refresh_interval=rest.page.refresh_ms,
         timezone_name=here.tm_zone,
         timezone_offset=here.tm_gmtoff * 1000,
         flink_version=facts.version,
         flink_revision=facts.commit,
         features=Features(
-            web_submit=rest.programs is not None, web_shutdown=rest.shut_down is not None
+            web_submit=rest.programs is not None,
+            web_cancel=rest.page.cancel,
+            web_rescale=rest.page.rescale,
+            web_shutdown=rest.shut_down is not None,
         ),
     )
 

@@ -77,7 +77,7 @@ class Feed {
   }
 
   shortest() {
-    return Math.min(...[...this.listeners.values()].map((listener) => listener.every));
+    return Math.max(pace.least, Math.min(...[...this.listeners.values()].map((listener) => listener.every)));
   }
 
   pause() {
@@ -86,6 +86,9 @@ class Feed {
     return this.failures ? Math.min(Math.max(every, 1000) * 2 ** (this.failures - 1), SLOWEST_MS) : every;
   }
 }
+
+/** The shortest pause between two requests for the same thing, as the JobManager wants it. */
+export const pace = { least: 0 };
 
 /** @type {Map<string, Feed>} */
 const feeds = new Map();

@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from riverrun.core.lifecycle import JobStatus
 from riverrun.rest.app import rest_app
-from riverrun.rest.context import RestContext
+from riverrun.rest.context import PageSettings, RestContext
 from riverrun.rest.routes import ROUTES
 from tests.unit.rest import reports
 from tests.unit.rest.conftest import RecordedDispatcher, check_against_contract
@@ -117,3 +117,20 @@ def test_the_page_is_told_whether_programs_are_taken(
 
     with TestClient(rest_app(RestContext(dispatcher), ROUTES)) as alone:
         assert alone.get("/config").json()["features"]["web-submit"] is False
+
+
+def test_what_the_page_may_do_and_how_often_it_asks_are_settings(
+    dispatcher: RecordedDispatcher,
+) -> None:
+    settings = PageSettings.of(
+        {
+            "web.cancel.enable": "false",
+            "web.rescale.enable": "false",
+            "web.refresh-interval": "5 s",
+        }
+    )
+    with TestClient(rest_app(RestContext(dispatcher, page=settings), ROUTES)) as strict:
+        answer = strict.get("/config").json()
+
+    assert answer["refresh-interval"] == 5000
+    assert (answer["features"]["web-cancel"], answer["features"]["web-rescale"]) == (False, False)
