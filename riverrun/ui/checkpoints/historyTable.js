@@ -53,7 +53,7 @@ function written({ checkpointed_size: part, state_size: whole }) {
 
 /** A number over its bar. @param {{value: number, most: number, words: string, exactly?: string}} props */
 export function Measured({ value, most, words, exactly = words }) {
-  return html`<span class="measured">${words}<${Bar} value=${value} most=${most} label=${exactly} /></span>`;
+  return html`<span class="measured">${words}<span class="measured-bar" aria-hidden="true"><${Bar} value=${value} most=${most} label=${exactly} /></span></span>`;
 }
 
 /** Where a checkpoint lies, or why it does not exist. @param {{checkpoint: any, full?: boolean}} props full: with its whole path */
