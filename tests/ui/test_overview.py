@@ -11,17 +11,16 @@ from tests.ui.job_managers import JobManager
 
 
 def row(page: Page, table: str, job: str) -> Locator:
-    """The row of a job in a list of jobs."""
-    name = page.get_by_role("link", name=job, exact=True)
+    """The row of a job, by its id, in a list of jobs."""
+    name = page.locator(f"a[href='#/jobs/{job}']")
     return page.get_by_role("table", name=table).get_by_role("row").filter(has=name)
 
 
 def test_jobs_come_and_go_by_themselves(
     page_at: PageAt, job_manager: JobManager, job_id: JobIds, submit: Submit, screenshot: Screenshot
 ) -> None:
-    job_id("shop")
     page = page_at("/")
-    shop = row(page, "Running jobs", "shop")
+    shop = row(page, "Running jobs", job_id("shop"))
     expect(shop.get_by_text("8 running", exact=True)).to_be_visible()
     expect(shop.get_by_role("cell").nth(4)).to_have_text(re.compile(r"^\d.*/s$"))
     expect(shop.get_by_text(re.compile("took"))).to_be_visible()
@@ -29,11 +28,11 @@ def test_jobs_come_and_go_by_themselves(
     page.evaluate("globalThis.sameDocument = true")
 
     job = submit("late shop")
-    late = row(page, "Running jobs", "late shop")
+    late = row(page, "Running jobs", job)
     expect(late).to_be_visible()
     job_manager.cancel(job)
     expect(late).to_have_count(0)
-    ended = row(page, "Ended jobs", "late shop")
+    ended = row(page, "Ended jobs", job)
     expect(ended.get_by_text("canceled", exact=True)).to_be_visible()
     screenshot("overview")
     assert page.evaluate("globalThis.sameDocument")
@@ -47,15 +46,13 @@ def test_jobs_come_and_go_by_themselves(
 def test_what_is_wrong_with_a_job_is_told(
     page_at: PageAt, submit: Submit, job_id: JobIds, screenshot: Screenshot
 ) -> None:
-    job_id("slow shop")
-    submit("stumbling shop", "--fail-at", 10)
     page = page_at("/")
+    slow = row(page, "Running jobs", job_id("slow shop"))
+    stumbling = row(page, "Running jobs", submit("stumbling shop", "--fail-at", 10))
 
-    stumbling = row(page, "Running jobs", "stumbling shop")
     hint = stumbling.get_by_text("restarted once")
     expect(hint).to_be_visible()
     expect(hint).to_have_attribute("title", re.compile("order 10 has no address"))
-    slow = row(page, "Running jobs", "slow shop")
     expect(slow.get_by_text(re.compile("back-pressured"))).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 844})
     expect(slow.get_by_role("link")).to_be_visible()
