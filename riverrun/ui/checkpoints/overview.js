@@ -24,7 +24,7 @@ const SHOWN_AFTER_MS = 1500;
 export function AllCheckpoints({ id, job }) {
   const live = useLive(`/jobs/${id}/checkpoints`);
   const config = useLive(`/jobs/${id}/checkpoints/config`, Infinity);
-  const off = html`<p>${OFF}</p><${TakeSavepoint} id=${id} job=${job} />`;
+  const off = html`<p>${OFF}</p>${job['end-time'] < 0 && html`<${TakeSavepoint} id=${id} job=${job} />`}`;
   return html`<${Answer} of=${live} what="the checkpoints of this job" gone=${off}>
     ${(/** @type {any} */ checkpoints) => {
       const running = runningOf(checkpoints);
