@@ -14,6 +14,7 @@ const UNEVEN = 0.25;
 const FEW_RECORDS = 5;
 const LATELY_MS = 5 * 60_000;
 const MOST_CAUSES = 3;
+const LONGEST_NAME = 40;
 
 /**
  * @typedef {import('./vertices.js').Vertex} Vertex
@@ -251,8 +252,8 @@ function skew({ heaviest, parallelism }) {
 }
 
 /** @param {Vertex} vertex @returns {Piece} */
-function named(vertex) {
-  return { vertex: vertex.id, text: `'${vertex.name}'` };
+function named({ id, name }) {
+  return { vertex: id, text: `'${name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name}'` };
 }
 
 /** 'a', 'a' and 'b', 'a' and 2 others. @param {readonly Vertex[]} vertices @returns {Piece[]} */

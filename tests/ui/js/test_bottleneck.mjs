@@ -237,6 +237,10 @@ test('what a job waits for is told in its own words', () => {
   assert.deepEqual(said([], waiting), ['The job starts. Waits for 4 slots, 1 is free.']);
 });
 
+test('very long names are cut in sentences', () => {
+  assert.deepEqual(said([vertex('x'.repeat(99), [], { busy: 0.1 })]), [`Nothing is held up; the busiest is '${'x'.repeat(39)}…' (10 %).`]);
+});
+
 test('links lead to vertices and to the exceptions', () => {
   const [{ pieces }] = findings(RUNNING, [vertex('a', [], { busy: 0.1 })]);
   assert.deepEqual(pieces.find((piece) => typeof piece !== 'string'), { vertex: 'a', text: "'a'" });
