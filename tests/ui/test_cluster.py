@@ -17,6 +17,7 @@ pytestmark = pytest.mark.spark
 
 _AT_END = "box => box.scrollTop + box.clientHeight >= box.scrollHeight - 2"
 _LINES = 100_000
+_ENDS_WITHIN_MS = 60_000
 
 
 def manager_id(job_manager: JobManager) -> str:
@@ -219,7 +220,9 @@ def test_the_cluster_is_ended_from_the_page(browser: Browser, tmp_path: Path) ->
     expect(asked).to_contain_text("No job runs.")
     asked.get_by_role("button", name="End the cluster").click()
 
-    expect(page.get_by_text("The JobManager is ending.")).to_be_visible()
-    expect(page.get_by_text("The JobManager has not answered")).to_be_visible()
+    expect(page.get_by_text("The JobManager is ending.")).to_be_visible(timeout=_ENDS_WITHIN_MS)
+    expect(page.get_by_text("The JobManager has not answered")).to_be_visible(
+        timeout=_ENDS_WITHIN_MS
+    )
     page.close()
     job_manager.end()

@@ -71,7 +71,7 @@ function Value({ name, told, samples }) {
   const words = span(name, values);
   const note = lately(name, samples);
   return html`<tr>
-    <th scope="row"><span class="mono">${name}</span>${meaning(name) && html`<small class="muted">${meaning(name)}</small>`}</th>
+    <th scope="row"><span class="mono">${name.split(/(?<=\.)/).map((part, at) => html`${at > 0 && html`<wbr />`}${part}`)}</span>${meaning(name) && html`<small class="muted">${meaning(name)}</small>`}</th>
     <td class="number"><strong>${told === undefined ? `${NONE} not measured` : inUnit(name, Number(told))}</strong>${note && html`<small class="muted">${note}</small>`}</td>
     <td>${points
       ? html`<span class="trend"><svg role="img" aria-label=${words} viewBox=${`0 -2 ${WIDTH} ${HEIGHT + 4}`} width=${WIDTH} height=${HEIGHT + 4}><polyline points=${points} /></svg><small class="muted">${words}</small></span>`
