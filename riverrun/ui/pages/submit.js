@@ -17,11 +17,12 @@ const PATIENCE_MS = 150_000;
 /** @param {{query: URLSearchParams}} props */
 export function Submit({ query }) {
   const config = useLive('/config', Infinity);
+  const savepoint = query.get('savepoint') ?? '';
   return html`
     <h1>Submit a program</h1>
     <${Answer} of=${config} what="what this JobManager offers">
       ${(/** @type {any} */ { features }) => features['web-submit']
-        ? html`<${Order} savepoint=${query.get('savepoint') ?? ''} />`
+        ? html`<${Order} key=${savepoint} savepoint=${savepoint} />`
         : html`<${Notice} tone="wait">This JobManager takes no programs: it runs one of its own, or <code>web.submit.enable</code> is off.
             <span>A job can be sent to a cluster with <code>river run -m host:port program.py</code>.</span><//>`}
     <//>`;
@@ -35,6 +36,7 @@ function Order({ savepoint }) {
   const files = programs.value?.files ?? [];
   const program = files.find((/** @type {any} */ file) => file.id === wanted) ?? files[0];
   return html`
+    ${savepoint && html`<${Notice}>Choose the program that is to start from <code class="outcome-path">${savepoint}</code>, or upload it.<//>`}
     <${Panel} title="Program" flush=${true}>
       <${Answer} of=${programs} what="the programs">
         ${() => html`<${Programs} files=${files} chosen=${program?.id} choose=${choose} />`}
