@@ -36,7 +36,7 @@ function Order({ savepoint }) {
   const files = programs.value?.files ?? [];
   const program = files.find((/** @type {any} */ file) => file.id === wanted) ?? files[0];
   return html`
-    ${savepoint && html`<${Notice}>Choose the program that is to start from <code class="outcome-path">${savepoint}</code>, or upload it.<//>`}
+    ${savepoint && html`<${Notice}><span>Choose the program that is to start from <code class="outcome-path">${savepoint}</code>, or upload it.</span><//>`}
     <${Panel} title="Program" flush=${true}>
       <${Answer} of=${programs} what="the programs">
         ${() => html`<${Programs} files=${files} chosen=${program?.id} choose=${choose} />`}
