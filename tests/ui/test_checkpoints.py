@@ -55,7 +55,7 @@ def test_the_history_fills_while_one_looks_and_one_is_looked_into(
     screenshot("checkpoint")
 
     page.get_by_role("link", name="All checkpoints").click()
-    expect(table(page, "Savepoints")).to_be_visible()
+    expect(page.get_by_role("region", name="Savepoints")).to_be_visible()
 
 
 def test_one_that_is_held_up_tells_by_whom(

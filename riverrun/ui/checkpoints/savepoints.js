@@ -35,9 +35,11 @@ export function Savepoints({ id, job, savepoints }) {
     { title: 'Delete', cell: (/** @type {any} */ each) => each.status === 'COMPLETED' && !each.discarded && !disposed.has(each.external_path)
       && html`<${Dispose} path=${each.external_path} done=${() => deleted(each.external_path)} />` },
   ];
-  return html`<${Panel} title="Savepoints" flush=${true} tools=${html`<${TakeSavepoint} id=${id} job=${job} />`}>
-    <${Table} caption="Savepoints" columns=${columns} rows=${savepoints} rowKey=${(/** @type {any} */ each) => each.id}
-      empty="None was taken since the job began. A savepoint stays when the job is gone, and another job can begin from it." />
+  const some = savepoints.length > 0;
+  return html`<${Panel} title="Savepoints" flush=${some} tools=${html`<${TakeSavepoint} id=${id} job=${job} />`}>
+    ${some
+      ? html`<${Table} caption="Savepoints" columns=${columns} rows=${savepoints} rowKey=${(/** @type {any} */ each) => each.id} />`
+      : html`<p class="muted">None was taken since the job began. A savepoint stays when the job is gone, and another job can begin from it.</p>`}
   <//>`;
 }
 
