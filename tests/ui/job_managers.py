@@ -21,9 +21,14 @@ from riverrun.testing.waiting import wait_until
 ROOT: Final = Path(__file__).parents[2]
 JOBS: Final = Path(__file__).parent / "jobs"
 _JOB_MANAGER: Final = """
-import json, sys
+import json, os, signal, sys, threading
 from riverrun.jobmanager.process import log_to_stderr, run_job_manager
 
+def end_with_the_tests():
+    os.read(0, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+threading.Thread(target=end_with_the_tests, daemon=True).start()
 log_to_stderr()
 run_job_manager(json.loads(sys.argv[1]), lambda cluster: print(cluster.url, flush=True))
 """
@@ -70,6 +75,7 @@ class JobManager:
                 [sys.executable, "-c", _JOB_MANAGER, json.dumps(config)],
                 cwd=folder,
                 env=self._variables,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,

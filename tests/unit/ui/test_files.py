@@ -24,7 +24,10 @@ _NAMESPACES = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink")
 _UNSAFE = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function\(", re.IGNORECASE
 )
-_IMPORT = re.compile(r"""(?:\bfrom\s*|\bimport\s*\(?\s*)['"]([^'"]+)['"]""")
+_IMPORT = re.compile(
+    r"""(?:^import\b[^;'"()]*|^export\s*[*{][^;'"]*\bfrom\s*|\bimport\(\s*)['"]([^'"]+)['"]""",
+    re.MULTILINE,
+)
 
 
 def name(path: Path) -> str:
