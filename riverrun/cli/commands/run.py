@@ -103,10 +103,8 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     given = command_line(master, parallelism, define or (), named)
     config = effective_settings(given, config_file).values()
     place = _job_manager(address, config, detached=detached, master=master)
-    if ui and place is None:
-        named |= _page_words(config)
-    if ui or place is not None:
-        given = command_line(place or master, parallelism, define or (), named)
+    named |= _page_words(config) if ui and place is None else {}
+    given = command_line(place or master, parallelism, define or (), named)
     if from_checkpoint is not None or resume:
         is_here = place is None
         given = _looked_up(given, config, from_checkpoint, resume=resume, is_here=is_here)

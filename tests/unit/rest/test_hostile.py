@@ -187,7 +187,7 @@ def test_large_bodies_are_refused_when_they_are_announced(victim: Victim) -> Non
         ("PUT", f"/artifacts/{'a' * 64}"),
         ("POST", "/jars/upload"),
     ):
-        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {100 << 20}\r\n\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {100 << 20}\r\n\r\n"
         with socket.create_connection(victim.server.address, timeout=30) as connection:
             connection.sendall(head.encode())
             assert connection.recv(100).startswith(b"HTTP/1.1 413"), path
@@ -224,7 +224,7 @@ def test_100_megabytes_in_pieces_do_not_fill_the_memory(
 def test_a_client_that_stops_in_the_middle_of_a_body_is_told_so(victim: Victim) -> None:
     for method, path in (("POST", f"/jobs/{JOB}/stop"), ("PUT", f"/artifacts/{'a' * 64}")):
         with socket.create_connection(victim.server.address, timeout=30) as connection:
-            head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc"
+            head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nabc"
             connection.sendall(head.encode())
             assert connection.recv(100).startswith(b"HTTP/1.1 408")
 
@@ -249,7 +249,7 @@ def test_a_second_request_that_does_not_end_is_ended(
 ) -> None:
     monkeypatch.setattr(BoundedHttp, "head_s", 0.2)
     with socket.create_connection(victim.server.address, timeout=30) as connection:
-        connection.sendall(b"GET /no HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /no HTTP/1.1\r\nHost: localhost\r\n\r\n")
         heard = b""
         while not heard.endswith(b"}"):
             heard += connection.recv(65536)
@@ -262,10 +262,10 @@ def test_a_second_request_that_does_not_end_is_ended(
     [
         b"\x00\x01\x02\r\n\r\n",
         b"GET\r\n\r\n",
-        b"GET /overview HTTP/9.9\r\nHost: x\r\n\r\n",
-        b"POST /jobs HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
-        b"POST /jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
-        b"POST /jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /overview HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+        b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"POST /jobs HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"GET /overview HTTP/1.1\r\n Folded: x\r\nBad Header\r\n\r\n",
     ],
@@ -278,7 +278,7 @@ def test_nonsense_on_the_wire_is_400_and_ends_the_connection(victim: Victim, dat
 
 
 def test_pipelined_requests_are_answered_in_order(victim: Victim) -> None:
-    one = b"GET /jobs/%b HTTP/1.1\r\nHost: x\r\n\r\n"
+    one = b"GET /jobs/%b HTTP/1.1\r\nHost: localhost\r\n\r\n"
     said = b"".join(one % name for name in (JOB.encode(), MISSING.encode(), b"xyz"))
 
     with socket.create_connection(victim.server.address, timeout=30) as connection:
@@ -291,9 +291,9 @@ def test_pipelined_requests_are_answered_in_order(victim: Victim) -> None:
 
 def test_a_request_behind_a_refused_body_is_not_taken_from_the_body(victim: Victim) -> None:
     """What stands in a body that nobody reads is no request."""
-    inner = f"PATCH /jobs/{JOB} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    inner = f"PATCH /jobs/{JOB} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     for path in ("/overview", "/no/such/path"):
-        head = f"GET {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(inner)}\r\n\r\n".encode()
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(inner)}\r\n\r\n".encode()
         with socket.create_connection(victim.server.address, timeout=30) as connection:
             connection.sendall(head + inner + b"GET /no HTTP/1.1\r\nConnection: close\r\n\r\n")
             heard = b"".join(iter(lambda: connection.recv(65536), b""))
