@@ -182,6 +182,7 @@ class JobManager:
         server, self._server = self._server, None
         if self._sampler is not None:
             self._sampler.close()
+        self._snapshots.close()
         self._monitoring.end_reports()
         self._executor.close()
         self.dispatcher.close()
@@ -189,7 +190,6 @@ class JobManager:
             if self._submissions is not None and not self._suspended:
                 self._submissions.farewell(_FAREWELL_S)
             server.close()
-        self._snapshots.close()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
         self._monitoring.close()

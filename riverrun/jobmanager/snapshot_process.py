@@ -48,6 +48,7 @@ class SnapshotProcess:
         self._patience_s = patience_s
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
 
     def below(self, path: str) -> SnapshotList:
         """What is below a folder."""
@@ -78,7 +79,11 @@ class SnapshotProcess:
         return self._ask(EntryList, "entries", path, operator, state, limit)
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; who waits for its answer gets none."""
+        self._closed = True
+        process = self._process
+        if process is not None:
+            process.kill()
         with self._lock:
             self._end()
 
@@ -108,11 +113,13 @@ class SnapshotProcess:
 
     def _answer_to(self, question: bytes) -> bytes:
         """The line that answers; empty when the process ended."""
+        if self._closed:
+            raise HttpProblem(HTTPStatus.CONFLICT, "snapshots: the JobManager is ending")
         patience_s = self._patience_s + (0 if self._is_running else _START_S)
-        process = self._running()
-        assert process.stdin is not None  # noqa: S101  (both are pipes)
-        assert process.stdout is not None  # noqa: S101
         try:
+            process = self._running()
+            assert process.stdin is not None  # noqa: S101  (both are pipes)
+            assert process.stdout is not None  # noqa: S101
             process.stdin.write(question)
             process.stdin.flush()
         except OSError:
@@ -142,6 +149,7 @@ class SnapshotProcess:
                 [sys.executable, "-m", "riverrun.jobmanager.snapshot_worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for the JobManager, which ends it then
             )
             assert self._process.stdin is not None  # noqa: S101
             # Not on the command line: it may have secrets of stores.

@@ -7,6 +7,7 @@ import signal
 import sys
 import types
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from riverrun.api.state import ValueStateDescriptor
 from riverrun.jobmanager.snapshot_process import SnapshotProcess
 from riverrun.rest.problems import HttpProblem
+from riverrun.testing.waiting import wait_until
 from tests.unit.state_processor.made_checkpoints import Operator
 
 VALUES = ValueStateDescriptor("values")
@@ -75,6 +77,19 @@ def test_one_process_answers_and_another_when_it_is_gone(
     with pytest.raises(HttpProblem, match="there is no checkpoint") as refused:
         reader.states("/nowhere")
     assert refused.value.status == 404
+
+
+def test_nobody_waits_for_an_answer_when_it_is_closed(
+    reader: SnapshotProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path, monkeypatch)
+    assert reader.lookup(path, "customers", "values", "Loud").found
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(reader.lookup, path, "customers", "values", "Waits")
+        wait_until(reader._lock.locked, what="the question")
+        reader.close()
+        with pytest.raises(HttpProblem, match="the JobManager is ending"):
+            asked.result()
 
 
 def test_code_that_ends_or_blocks_the_process_is_told_of(
