@@ -106,8 +106,7 @@ def run(  # noqa: PLR0913  (one parameter for each option)
     named |= _page_words(config) if ui and place is None else {}
     given = command_line(place or master, parallelism, define or (), named)
     if from_checkpoint is not None or resume:
-        is_here = place is None
-        given = _looked_up(given, config, from_checkpoint, resume=resume, is_here=is_here)
+        given = _looked_up(given, config, from_checkpoint, resume=resume, is_here=place is None)
     with ExitStack() as stack:
         if pyflink:
             stack.enter_context(pyflink_names())
