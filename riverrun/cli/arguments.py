@@ -48,6 +48,14 @@ Master: TypeAlias = Annotated[
         help="Where jobs run: local\\[N], spark://host:port, yarn, k8s://..., in-process.",
     ),
 ]
+SparkMaster: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="MASTER",
+        help="Where jobs run: local\\[N], spark://host:port, yarn, k8s://...",
+    ),
+]
 Parallelism: TypeAlias = Annotated[
     int | None,
     typer.Option("--parallelism", "-p", min=1, help="Parallelism of operators that do not say."),

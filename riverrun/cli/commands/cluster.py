@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from riverrun.cli.arguments import ConfigFile, Definitions, Master
+from riverrun.cli.arguments import ConfigFile, Definitions, SparkMaster
 from riverrun.cli.program_settings import command_line, effective_settings
 from riverrun.cli.session_arguments import Address, AsJson, Asked
-from riverrun.core import cluster_options
+from riverrun.core import cluster_options, options
 
 if TYPE_CHECKING:
     from riverrun.client.job_manager import JobManagerClient
@@ -52,7 +52,7 @@ Patience: TypeAlias = Annotated[
 @cluster.command("start")
 def start(  # noqa: PLR0913  (a command's options)
     *,
-    master: Master = None,
+    master: SparkMaster = None,
     host: Host = None,
     port: Port = None,
     detached: InBackground = False,
@@ -74,6 +74,7 @@ def start(  # noqa: PLR0913  (a command's options)
     named = {key: (name, value) for key, (name, value) in words.items() if value is not None}
     given = command_line(master, None, define or (), named)
     config = effective_settings(given, config_file).values()
+    _check_has_spark(options.MASTER.get(config))
     check_is_free(config, os.environ)
     if not detached:
         from riverrun.jobmanager.process import log_to_stderr, run_job_manager  # noqa: PLC0415
@@ -88,6 +89,14 @@ def start(  # noqa: PLR0913  (a command's options)
         typer.echo(str(e), err=True)
         return
     _tell_start(found, as_json=as_json)
+
+
+def _check_has_spark(master: str) -> None:
+    if not master.startswith(("local", "spark://", "yarn", "k8s://")):
+        raise typer.BadParameter(
+            f"option {options.MASTER.key!r}: is {master!r}, but a JobManager runs its jobs on Spark; expected "
+            f"local[N], spark://host:port, yarn or k8s://..."
+        )
 
 
 @cluster.command("stop")

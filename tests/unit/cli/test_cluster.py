@@ -168,3 +168,11 @@ class TestStart:
         assert found is not None
         os.kill(int(found[1]), signal.SIGKILL)
         os.waitpid(int(found[1]), 0)
+
+
+@pytest.mark.parametrize("master", ["in-process", "http://jobs:8081"])
+def test_a_job_manager_needs_spark(river: River, master: str) -> None:
+    said = river("cluster", "start", "--master", master)
+
+    assert said.code == 2
+    assert "runs its jobs on Spark" in " ".join(said.err.replace("│", " ").split())
