@@ -31,7 +31,7 @@ def test_the_history_fills_while_one_looks_and_one_is_looked_into(
     seen = newest(page)
 
     later = table(page, "Checkpoints").get_by_role("link", name=str(seen + 2), exact=True)
-    expect(later).to_be_visible()
+    expect(later).to_be_visible(timeout=120_000)
     expect(page.get_by_role("group", name=re.compile("^Duration of the last"))).to_be_visible()
     expect(page.get_by_text("every 1.0 s", exact=True)).to_be_visible()
     screenshot("checkpoints")
