@@ -118,7 +118,7 @@ function slow({ checkpoints, interval, last }, newest) {
 function fine({ checkpoints, interval, state }, newest) {
   const usual = usualOf(checkpoints);
   const took = `the last one took ${duration(newest.end_to_end_duration)}, usual are ${duration(usual)}`;
-  if (state !== 'RUNNING') return { tone: undefined, about: newest.id, words: `The job is ${state.toLowerCase()}; ${took}.` };
+  if (state !== 'RUNNING') return { tone: undefined, about: newest.id, words: `The job is ${state.toLowerCase()}; of its checkpoints ${took}.` };
   return { tone: 'good', about: newest.id, words: `Checkpoints are healthy: one every ${duration(interval)}, ${took}.` };
 }
 

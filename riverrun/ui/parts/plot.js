@@ -3,7 +3,7 @@
 import uPlot from '../vendor/uplot.js';
 import { html, useLayoutEffect, useRef, useState } from '../core/view.js';
 import { clock, moment } from '../core/format.js';
-import { extremes, isolated, shown, sparkPath, summary, timeLabel, uprightRange } from './plotNumbers.js';
+import { extremes, isolated, shown, summary, timeLabel, uprightRange } from './plotNumbers.js';
 import { Table } from './table.js';
 
 const HEIGHT = 150;
@@ -179,15 +179,4 @@ function whenColoursChange(tell) {
     chosen.disconnect();
     system.removeEventListener('change', tell);
   };
-}
-
-/**
- * A line as small as a word, for tables.
- * @param {{values: import('./plotNumbers.js').Values, name: string, format: (value: number) => string, width?: number, height?: number}} props
- */
-export function Sparkline({ values, name, format, width = 96, height = 20 }) {
-  const words = summary(name, values, format);
-  return html`<svg class="sparkline" role="img" aria-label=${words} viewBox=${`0 -2 ${width} ${height + 4}`} width=${width} height=${height + 4} preserveAspectRatio="none">
-    <title>${words}</title><path d=${sparkPath(values, width, height)} />
-  </svg>`;
 }

@@ -93,29 +93,6 @@ export function timeLabel(ms, apart) {
   return apart >= MINUTE ? minutes : `${minutes}:${pad(date.getSeconds())}`;
 }
 
-/**
- * The path of a small line, as high as its box; gaps where values are missing, a dot where one stands alone.
- * @param {Values} values
- * @param {number} width
- * @param {number} height
- */
-export function sparkPath(values, width, height) {
-  const found = extremes(values);
-  if (found === null) return '';
-  const [low, high] = uprightRange(found.least, found.most);
-  const across = values.length > 1 ? width / (values.length - 1) : 0;
-  const round = (/** @type {number} */ n) => Math.round(n * 10) / 10;
-  let path = '';
-  values.forEach((value, at) => {
-    if (!known(value)) return;
-    const place = `${round(at * across)},${round(height - ((value - low) / (high - low)) * height)}`;
-    const before = known(values[at - 1]);
-    path += before ? `L${place}` : `M${place}`;
-    if (!before && !known(values[at + 1])) path += 'h0.1';
-  });
-  return path;
-}
-
 /** A value of a series as it is shown. @param {number | null | undefined} value @param {(value: number) => string} format */
 export function shown(value, format) {
   return known(value) ? format(value) : NONE;

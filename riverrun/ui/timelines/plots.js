@@ -27,7 +27,7 @@ import { BYTE_STEPS, COUNT_STEPS, DURATION_STEPS } from '../parts/plotNumbers.js
 const lag = (ms) => (ms < 0 ? `-${duration(-ms)}` : duration(ms));
 
 const nothing = (/** @type {Facts} */ { running }) =>
-  (running ? 'No task has told its metrics in this time.' : 'No task ran in this time.');
+  (running ? 'No task has told its metrics in this time.' : 'No task told its metrics in this time.');
 
 /** @type {PlotPlan} */
 const WATERMARK_LAG = {

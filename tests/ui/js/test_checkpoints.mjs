@@ -98,7 +98,7 @@ describe('health', () => {
   it('notices that none has begun for long, unless the job stands', () => {
     const old = [checkpoint(1, { trigger_timestamp: NOW - 300_000 })];
     assert.equal(health(old).words, 'No checkpoint has begun for 5 m, though one is due every 1.0 s.');
-    assert.equal(health(old, { state: 'FINISHED' }).words, 'The job is finished; the last one took 20 ms, usual are 20 ms.');
+    assert.equal(health(old, { state: 'FINISHED' }).words, 'The job is finished; of its checkpoints the last one took 20 ms, usual are 20 ms.');
   });
 
   it('names few and counts many', () => {

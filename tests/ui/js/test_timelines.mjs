@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import {
-  BYTE_STEPS, extremes, isolated, shown, sparkPath, summary, timeLabel, uprightRange,
+  BYTE_STEPS, extremes, isolated, shown, summary, timeLabel, uprightRange,
 } from '../../../riverrun/ui/parts/plotNumbers.js';
 import { exactness, JOB_PLOTS, VERTEX_PLOTS } from '../../../riverrun/ui/timelines/plots.js';
 import { pathOf, RANGES, rangeOf, spanOf } from '../../../riverrun/ui/timelines/ranges.js';
@@ -54,19 +54,6 @@ describe('numbers of a plot', () => {
   });
 });
 
-describe('a small line', () => {
-  it('goes from edge to edge, zero at its foot', () => {
-    assert.equal(sparkPath([0, 10, 0], 100, 20), `M0,20L50,${Math.round((20 - 20 / 1.08) * 10) / 10}L100,20`);
-  });
-
-  it('has gaps, and dots for values that stand alone', () => {
-    const path = sparkPath([0, null, 0, 0], 90, 10);
-    assert.equal(path, 'M0,10h0.1M60,10L90,10');
-    assert.equal(sparkPath([null, null], 90, 10), '');
-    assert.equal(sparkPath([7], 90, 10).match(/NaN|Infinity/), null);
-  });
-});
-
 describe('ranges', () => {
   const answer = { now: 1_000_000, begin: 100_000, end: -1 };
 
@@ -97,7 +84,7 @@ describe('plots', () => {
       assert.match(why('Latency', config), /markers are off; metrics\.latency\.interval/);
     }
     assert.match(why('Latency', { 'metrics.latency.interval': '100 ms' }), /No latency marker has arrived/);
-    assert.match(why('Latency', {}, false), /No task ran/);
+    assert.match(why('Latency', {}, false), /No task told/);
   });
 
   it('say why there is no checkpoint', () => {

@@ -22,7 +22,7 @@ export function ExceptionsTab({ id, job, query }) {
         state: job.state, newest: groups[0].last, restarts: metric(metrics.value, 'numRestarts'), uptime: metric(metrics.value, 'uptime'),
       };
       return html`
-        <p>${words(groups.length, entries.length)}${now.restarts === undefined ? '' : `, and the job was started again ${times(now.restarts)}`}.</p>
+        <p>${words(groups.length, entries.length)}${now.restarts === undefined ? '' : again(now.restarts)}.</p>
         ${linked && !groups.some(({ key }) => key === linked) && html`<${Notice} tone="wait">The cause in the address is no longer among the failures that are remembered.<//>`}
         ${groups.map((group, at) => html`<${FailureGroup} key=${group.key} ...${{ id, job, group, now, opened: at === 0, linked: group.key === linked }} />`)}
         ${truncated && html`<p class="muted">Older failures are not shown: there are more than ${MOST}.</p>`}`;
@@ -42,7 +42,8 @@ function words(causes, failures) {
   return `${failures} failures of ${causes === 1 ? 'one cause' : `${causes} causes`}`;
 }
 
-/** @param {number} count */
-function times(count) {
-  return count === 0 ? 'never' : count === 1 ? 'once' : `${count} times`;
+/** @param {number} restarts */
+function again(restarts) {
+  if (restarts === 0) return '; the job was not started again';
+  return `, and the job was started again ${restarts === 1 ? 'once' : `${restarts} times`}`;
 }
