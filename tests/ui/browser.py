@@ -54,7 +54,8 @@ def running_browser(path: str) -> Iterator[Browser]:
 
 def _ways_to_install() -> Iterator[list[str]]:
     if os.geteuid() == 0 and shutil.which("apt-get") and platform.system() == "Linux":
-        yield ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+        install = "apt-get install -y --no-install-recommends chromium"
+        yield ["sh", "-c", f"{install} || {{ apt-get update && {install}; }}"]
     yield [sys.executable, "-m", "playwright", "install", "chromium"]
 
 
