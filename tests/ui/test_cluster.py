@@ -151,6 +151,8 @@ def test_a_large_log_is_read_in_parts_and_a_new_one_is_noticed(
     expect(box.locator(".log-error").last).to_contain_text(f"ERROR line {_LINES - 1}")
 
     box.press("Home")
+    room_above = box.locator("> div > div").first
+    expect(room_above).to_have_css("height", "0px")
     first = rows.first.inner_text()
     page.get_by_role("button", name="Load earlier lines").click()
     expect(page.get_by_text(re.compile("^The last 768 KiB of"))).to_be_visible()
