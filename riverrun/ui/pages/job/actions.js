@@ -1,6 +1,6 @@
 // What can be done with a job, each asked for once more, and what came of it.
 
-import { html } from '../../core/view.js';
+import { html, useEffect, useState } from '../../core/view.js';
 import { useLive } from '../../core/live.js';
 import { link } from '../../core/router.js';
 import { Action } from '../../parts/dialog.js';
@@ -103,7 +103,11 @@ function Folder() {
 
 /** @param {{id: string}} props */
 function StartAgain({ id }) {
-  const point = restartPoint(useLive(`/jobs/${id}/checkpoints`, 5000).value);
+  const live = useLive(`/jobs/${id}/checkpoints`, 5000);
+  const [ended] = useState(Date.now);
+  useEffect(live.refresh, [id]);
+  // An answer from before the job's end may not know the savepoint that it ended with.
+  const point = live.at < ended ? undefined : restartPoint(live.value);
   if (!point) return null;
   return html`<div class="actions"><a class="button" href=${link('/submit', { savepoint: point.path })}>Start again from its ${point.what} …</a></div>`;
 }
