@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from scripts.ui.vendor import install
-from tests.ui.conftest import JobIds, PageAt, Screenshot
+from tests.ui.conftest import AllowErrors, JobIds, PageAt, Screenshot
 from tests.ui.job_managers import JobManager
 
 pytestmark = pytest.mark.spark
@@ -60,8 +60,15 @@ def judged(page: Page, axe: str) -> Any:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_can_be_used_by_everybody(
-    name: str, page_at: PageAt, places: dict[str, str], axe: str, screenshot: Screenshot
+    name: str,
+    page_at: PageAt,
+    places: dict[str, str],
+    axe: str,
+    screenshot: Screenshot,
+    allow_errors: AllowErrors,
 ) -> None:
+    # A job with a checkpoint a second may have deleted the latest one before it is read.
+    allow_errors(r"404.*/snapshots/")
     page = page_at(PAGES[name].format(**places))
     main = page.get_by_role("main")
     expect(main.get_by_role("heading", level=1).first).to_be_visible()
