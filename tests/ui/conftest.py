@@ -37,14 +37,12 @@ _FAILED: Final = CACHE / "failed"
 _REPORT: Final = pytest.StashKey[pytest.TestReport]()
 _PATIENCE_MS: Final = 30_000
 _WIDE: Final = {"width": 1280, "height": 900}
-_SHOP: Final = ("shop.py", "--rate", 40)
 SHARED_JOBS: Final[dict[str, tuple[int, tuple[object, ...]]]] = {
-    "shop": (2, _SHOP),
-    "slow shop": (1, ("shop.py", "--rate", 60, "--slow", 20)),
-    "failing shop": (1, ("shop.py", "--rate", 5, "--fail-at", 60)),
-    "long chain": (1, ("long_chain.py",)),
+    "shop": (2, ("--rate", 40)),
+    "slow shop": (1, ("--rate", 60, "--slow", 20)),
+    "failing shop": (1, ("--rate", 5, "--fail-at", 60)),
 }
-"""By name: the parallelism, and the program with its arguments."""
+"""Shops by name: their parallelism and arguments."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -96,11 +94,10 @@ def job_id(job_manager: JobManager) -> JobIds:
 
     def find(name: str) -> str:
         if name not in known:
-            parallelism, (program, *arguments) = SHARED_JOBS[name]
-            if program == "shop.py":
-                failed = job_manager.folder / f"failed {name}"
-                arguments += ["--name", name, "--failed", failed]
-            job = job_manager.submit(str(program), *arguments, parallelism=parallelism)
+            parallelism, arguments = SHARED_JOBS[name]
+            failed = job_manager.folder / f"failed {name}"
+            named = ("--name", name, "--failed", failed)
+            job = job_manager.submit("shop.py", *arguments, *named, parallelism=parallelism)
             job_manager.await_running(job)
             known[name] = job
         return known[name]

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, Route, expect
 
-from tests.ui.conftest import AllowErrors, JobIds, PageAt, Screenshot
+from tests.ui.conftest import AllowErrors, JobIds, PageAt, Screenshot, Submit
 from tests.ui.job_managers import JobManager
 
 pytestmark = pytest.mark.spark
@@ -102,9 +102,10 @@ def test_a_slow_sink_is_pointed_out_in_words_and_in_the_drawing(
 
 
 def test_sixty_operators_are_drawn_without_overlaps(
-    page_at: PageAt, job_id: JobIds, job_manager: JobManager, screenshot: Screenshot
+    page_at: PageAt, submit: Submit, job_manager: JobManager, screenshot: Screenshot
 ) -> None:
-    job = job_id("long chain")
+    job = submit("long chain", program="long_chain.py")
+    job_manager.await_running(job)
     nodes = job_manager.get(f"/jobs/{job}/plan")["plan"]["nodes"]
     assert sum(len(node["operators"]) for node in nodes) >= 60
     page = page_at(f"/jobs/{job}")
