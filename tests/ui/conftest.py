@@ -39,7 +39,7 @@ _PATIENCE_MS: Final = 30_000
 _WIDE: Final = {"width": 1280, "height": 900}
 SHARED_JOBS: Final[dict[str, tuple[int, tuple[object, ...]]]] = {
     "shop": (2, ("--rate", 40)),
-    "slow shop": (1, ("--rate", 60, "--slow", 20)),
+    "slow shop": (1, ("--rate", 60, "--slow", 20, "--padding", 20_000)),
     "failing shop": (1, ("--rate", 5, "--fail-at", 60)),
 }
 """Shops by name: their parallelism and arguments."""

@@ -1,7 +1,8 @@
 """Orders of a shop, for ever: two branches that meet again, a side output, windows, a sink that can be slow.
 
-Arguments: --rate R (orders a second), --slow MS (what an order costs the sink), --fail-at N (this order
-fails once, on the first attempt of the job), --name NAME.
+Arguments: --rate R (orders a second), --slow MS (what an order costs the sink), --padding BYTES (of each
+customer's name, so that buffers are soon full), --fail-at N (this order fails once, on the first attempt of
+the job), --name NAME.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ ODD = OutputTag("odd orders")
 CUSTOMERS = 50
 
 
-def order(n: int) -> Order:
+def order(n: int, padding: int) -> Order:
     """Its number, customer, amount and time; half of the orders are of one customer."""
     customer = 0 if n % 2 else n % CUSTOMERS
-    return n, f"customer-{customer}", float(n % 97), int(time.time() * 1000)
+    return n, f"customer-{customer}{'.' * padding}", float(n % 97), int(time.time() * 1000)
 
 
 class Check(ProcessFunction):
@@ -52,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rate", type=float, default=1000)
     parser.add_argument("--slow", type=float, default=0)
+    parser.add_argument("--padding", type=int, default=0)
     parser.add_argument("--fail-at", type=int)
     parser.add_argument("--failed", type=Path, default=Path("failed"))
     parser.add_argument("--name", default="shop")
@@ -66,7 +68,7 @@ def main() -> None:
     env.enable_checkpointing(1000)
     event_time = WatermarkStrategy.for_monotonous_timestamps()
     orders = env.from_source(
-        DataGeneratorSource(order, rate_per_second=arguments.rate),
+        DataGeneratorSource(lambda n: order(n, arguments.padding), rate_per_second=arguments.rate),
         event_time.with_timestamp_assigner(lambda value, _: value[3]),
         "orders",
     ).uid("orders")

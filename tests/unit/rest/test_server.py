@@ -153,7 +153,9 @@ def test_client_certificates_need_tls() -> None:
 
 def test_a_client_that_says_nothing_keeps_nobody_waiting() -> None:
     with serving() as server, socket.create_connection(server.address) as silent:
-        silent.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+        silent.sendall(
+            b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+        )
         assert status_of(f"{server.url}/overview") == 200
 
 
