@@ -108,7 +108,7 @@ describe('tracebacks', () => {
 
   it('know the own files by where they lie', () => {
     assert.equal(isOwn('/home/ada/riverrun/shop.py'), true);
-    assert.equal(isOwn('/work/main/riverrun/runtime/task.py'), false);
+    assert.equal(isOwn('/home/ada/riverrun/riverrun/runtime/task.py'), false);
     assert.equal(isOwn('/usr/lib/python3.11/json/decoder.py'), false);
     assert.equal(isOwn('<frozen importlib._bootstrap>'), false);
   });
