@@ -54,6 +54,15 @@ def executor_for(
     return executor
 
 
+def runs_on_spark(master: str) -> bool:
+    """Whether jobs on ``master`` run in a Spark application, which a JobManager then drives.
+
+    >>> [runs_on_spark(master) for master in ("local[2]", "yarn", "in-process", "http://jobs:8081")]
+    [True, True, False, False]
+    """
+    return any(form.fullmatch(master) for form, target in EXECUTORS if target == _SPARK)
+
+
 def _target(master: str) -> str:
     for form, target in EXECUTORS:
         if form.fullmatch(master):

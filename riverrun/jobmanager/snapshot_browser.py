@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from riverrun.checkpoint.layout import folder_of, metadata_of
 from riverrun.core.errors import ProgramError
-from riverrun.graph.key_groups import group_range
+from riverrun.graph.key_groups import group_range, owner_of
 from riverrun.jobmanager.snapshot_search import places_below
 from riverrun.rest.bodies.states import (
     EntryList,
@@ -104,12 +104,7 @@ class SnapshotBrowser:
         self, path: str, operator: str, state: str, key_group: int | None, limit: int
     ) -> KeyList:
         """The first keys, of one key group or of all."""
-        savepoint = self._read(path)
-        table = savepoint.state(operator, state)
-        _keyed(table)
-        if key_group is not None:
-            table = table.where_key_groups(key_group)
-        parallelism = savepoint.find(operator).parallelism
+        table, parallelism = self._keyed_table(path, operator, state, key_group)
         key_type = table.types.get("key")
         clock = _Clock(self._patience_s)
         keys: dict[str, KeyFacts] = {}
@@ -119,7 +114,7 @@ class SnapshotBrowser:
                 if len(keys) == limit or not clock.is_left():
                     return KeyList(keys=list(keys.values()), complete=False)
                 group = int(row["key_group"])
-                subtask = group * parallelism // table.max_parallelism
+                subtask = owner_of(group, parallelism, table.max_parallelism)
                 keys[written] = KeyFacts(key=written, key_group=group, subtask=subtask)
         return KeyList(keys=list(keys.values()), complete=True)
 
@@ -127,12 +122,7 @@ class SnapshotBrowser:
         self, path: str, operator: str, state: str, key: str, key_group: int | None
     ) -> KeyValues:
         """What there is for a key, which is in a key group if one is given."""
-        savepoint = self._read(path)
-        table = savepoint.state(operator, state)
-        _keyed(table)
-        if key_group is not None:
-            table = table.where_key_groups(key_group)
-        parallelism = savepoint.find(operator).parallelism
+        table, parallelism = self._keyed_table(path, operator, state, key_group)
         candidates = _possible(table, key, key_group)
         for candidate in candidates:
             values = _values(table.where_key(candidate), candidate, key, parallelism)
@@ -171,10 +161,21 @@ class SnapshotBrowser:
             found=False,
             key_type=type(likeliest).__qualname__ if candidates else "",
             key_group=group,
-            subtask=None if group is None else group * parallelism // table.max_parallelism,
+            subtask=None if group is None else owner_of(group, parallelism, table.max_parallelism),
             entries=[],
             complete=complete,
         )
+
+    def _keyed_table(
+        self, path: str, operator: str, state: str, key_group: int | None
+    ) -> tuple[StateTable, int]:
+        """The rows of a keyed state, of one key group or of all, and the parallelism of its operator."""
+        savepoint = self._read(path)
+        table = savepoint.state(operator, state)
+        _keyed(table)
+        if key_group is not None:
+            table = table.where_key_groups(key_group)
+        return table, savepoint.find(operator).parallelism
 
     def _read(self, path: str) -> Savepoint:
         location = absolute_location(path)
@@ -293,7 +294,7 @@ def _values(table: StateTable, key: Any, written: str, parallelism: int) -> KeyV
         found=bool(entries),
         key_type=type(key).__qualname__,
         key_group=group,
-        subtask=group * parallelism // table.max_parallelism,
+        subtask=owner_of(group, parallelism, table.max_parallelism),
         entries=entries,
         complete=complete,
     )

@@ -16,6 +16,7 @@ import numpy as np
 
 from riverrun.api.functions import KeySelector
 from riverrun.api.resolve import key_callable
+from riverrun.graph.key_groups import owner_of
 from riverrun.runtime.buffers import ChannelBuffer
 from riverrun.runtime.run_keys import run_keys
 from riverrun.serde.stable_hash import hash_alike, key_group
@@ -53,7 +54,7 @@ class ByKey:
         self._key = key_callable(selector)
         self._keys_of = run_keys(selector)
         self._buffers = buffers
-        owners = [group * parallelism // max_parallelism for group in range(max_parallelism)]
+        owners = [owner_of(group, parallelism, max_parallelism) for group in range(max_parallelism)]
         self._owners = np.array(owners)
         self._values = _Appends([buffers[owner].values.append for owner in owners])
         self._times = _Appends([buffers[owner].timestamps.append for owner in owners])

@@ -92,7 +92,9 @@ def start(  # noqa: PLR0913  (a command's options)
 
 
 def _check_has_spark(master: str) -> None:
-    if not master.startswith(("local", "spark://", "yarn", "k8s://")):
+    from riverrun.graph.executors import runs_on_spark  # noqa: PLC0415  (for starting only)
+
+    if not runs_on_spark(master):
         raise typer.BadParameter(
             f"option {options.MASTER.key!r}: is {master!r}, but a JobManager runs its jobs on Spark; expected "
             f"local[N], spark://host:port, yarn or k8s://..."

@@ -41,7 +41,7 @@ def summary_of(report: JobReport) -> JobSummary:
         status_text=report.status_text,
         records_per_second=_given(report) if runs else None,
         back_pressure=_waited(subtasks) if runs else None,
-        restarts=max((subtask.current.attempt for subtask in subtasks), default=0),
+        restarts=report.restarts,
         last_checkpoint=None if latest is None else _glance(latest.completed),
         last_failed_checkpoint=None if latest is None else _glance(latest.failed),
         failure=None if failure is None else _in_words(failure),

@@ -7,6 +7,7 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
+from riverrun.checkpoint.layout import METADATA
 from riverrun.core.ids import JobId
 from riverrun.rest.bodies.states import (
     EntryList,
@@ -20,7 +21,6 @@ from riverrun.rest.context import RestContext, Snapshots
 from riverrun.rest.problems import HttpProblem
 from riverrun.rest.routing import Call, Index, Nothing, Route
 
-_METADATA: Final = "/_metadata"
 _MOST: Final = 1000
 
 Location: TypeAlias = Annotated[
@@ -143,7 +143,7 @@ def _own(rest: RestContext) -> set[str]:
 
 
 def _folder(path: str) -> str:
-    return path.rstrip("/").removesuffix(_METADATA)
+    return path.rstrip("/").removesuffix(f"/{METADATA}")
 
 
 def _not_ours(path: str) -> HttpProblem:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from riverrun.protocol.parts import MOST_BYTES, PartJoiner, in_parts
+from riverrun.protocol.parts import PartJoiner, in_parts
 
 _SCHEMA: Final = pa.schema(
     [pa.field("target", pa.int32(), nullable=False), pa.field("frame", pa.binary(), nullable=False)]
@@ -32,7 +32,7 @@ def batches_of(rows: Sequence[tuple[int, Any]]) -> Iterator[pa.RecordBatch]:
     frames: list[Any] = []
     size = 0
     for target, frame in rows:
-        for part in in_parts(frame) if len(frame) > MOST_BYTES else (frame,):
+        for part in in_parts(frame):
             targets.append(target)
             frames.append(part)
             size += len(part)
