@@ -3,7 +3,7 @@
 import { html, classes, useLayoutEffect, useMemo, useRef, useState } from '../core/view.js';
 import { bytes, exact } from '../core/format.js';
 import { Notice } from '../parts/notice.js';
-import { Download } from './download.js';
+import { LogDownload } from './download.js';
 import { inSight, layOut, rowAt, rowOfByte, TAB } from './layout.js';
 import { levelAt } from './levels.js';
 import { inParts, nextHit, Search } from './search.js';
@@ -56,7 +56,7 @@ export function LogViewer({ path, file }) {
       <div class="buttons">
         <label class="check"><input type="checkbox" checked=${following} onChange=${() => setFollowing(!following)} />Follow</label>
         <label class="check"><input type="checkbox" checked=${wrapped} onChange=${() => setWrapped(!wrapped)} />Wrap lines</label>
-        <${Download} path=${path} file=${file} size=${reader.window.size} />
+        <${LogDownload} path=${path} file=${file} size=${reader.window.size} />
       </div>
     </div>
     <${Where} reader=${reader} />

@@ -1,7 +1,6 @@
-// Text that can be taken elsewhere: copied, or kept as a file.
+// Text that can be copied elsewhere.
 
 import { html, useEffect, useState } from '../core/view.js';
-import { call } from '../core/api.js';
 
 const SHOWN_MS = 2000;
 
@@ -39,24 +38,4 @@ function copiedBySelection(text) {
   const done = document.execCommand('copy');
   area.remove();
   return done;
-}
-
-/** An answer of the REST interface as a file. @param {{path: string, name: string, label: string}} props */
-export function Download({ path, name, label }) {
-  const [failure, setFailure] = useState('');
-  const keep = async () => {
-    setFailure('');
-    try {
-      const address = URL.createObjectURL(await (await call('GET', path)).blob());
-      const anchor = document.createElement('a');
-      anchor.href = address;
-      anchor.download = name;
-      anchor.click();
-      URL.revokeObjectURL(address);
-    } catch (error) {
-      setFailure(error instanceof Error ? error.message : String(error));
-    }
-  };
-  return html`<button type="button" class="button" onClick=${keep}>${label}</button>
-    ${failure && html`<span role="alert">${failure}</span>`}`;
 }

@@ -4,7 +4,7 @@ import { html, useMemo, useState } from '../../core/view.js';
 import { NONE } from '../../core/format.js';
 import { useLive } from '../../core/live.js';
 import { Answer } from '../../parts/notice.js';
-import { Download } from '../../parts/copy.js';
+import { Download } from '../../parts/download.js';
 import { Facts } from '../../parts/figures.js';
 import { Panel } from '../../parts/panel.js';
 import { Table } from '../../parts/table.js';
