@@ -107,11 +107,11 @@ class TimeLine:
     def read(self, series: Sequence[int], *, begin: int, end: int, points: int) -> Samples:
         """These series from ``begin`` to ``end``, in about ``points`` rows, as finely as they are kept.
 
-        There is one row more when the first one begins before ``begin``. Rows before the first value and
-        after the last one are left out.
+        There is one row more when the first one begins before ``begin``. Rows before the first value that
+        is kept and after the last one are left out.
         """
-        finest = self._rings[0]
-        begin = max(begin, self._begin)
+        finest, coarsest = self._rings[0], self._rings[-1]
+        begin = max(begin, self._begin, coarsest.begin * coarsest.step)
         end = min(end, finest.end * finest.step)
         if self.is_empty or end <= begin:
             return Samples(finest.step, (), np.empty((0, len(series)), np.float32))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from riverrun.metrics.timelines import TIERS, Fold, Tier, TimeLine
@@ -33,11 +33,14 @@ def filled(run: Sequence[tuple[int, float]]) -> tuple[TimeLine, dict[int, float]
 
 
 @given(runs, st.integers(1, 20))
+@example([(1, 7.0), *[(9, math.nan)] * 20], 1)
 def test_rows_are_means_and_maxima_of_what_was_added(
     run: list[tuple[int, float]], points: int
 ) -> None:
     line, expected = filled(run)
     samples = line.read([0, 1], begin=0, end=10**9, points=points)
+    oldest = (max(expected) // 12 - SMALL[2].points) * 12
+    expected = {second: value for second, value in expected.items() if second >= oldest}
 
     assert len(samples.times) <= points + 1
     for time, (mean, largest) in zip(samples.times, samples.rows.tolist(), strict=True):
@@ -49,6 +52,14 @@ def test_rows_are_means_and_maxima_of_what_was_added(
         else:
             assert math.isnan(mean)
             assert math.isnan(largest)
+
+
+def test_what_is_forgotten_takes_no_room_in_an_answer() -> None:
+    line, expected = filled([(1, 7.0), *[(9, 1.0)] * 20])
+    samples = line.read([0], begin=0, end=10**9, points=100)
+
+    assert samples.times[0] // 1000 == (max(expected) // 12 - SMALL[2].points) * 12
+    assert not np.isnan(samples.rows).any()
 
 
 @given(runs)
