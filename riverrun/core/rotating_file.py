@@ -60,8 +60,10 @@ class RotatingFile:
         folder = os.open(self._path.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
-            if self._path.stat().st_size >= self._max_bytes:
-                self._move()
+            # Who moved it while this process waited may not have begun the next one yet.
+            with suppress(FileNotFoundError):
+                if self._path.stat().st_size >= self._max_bytes:
+                    self._move()
         finally:
             os.close(folder)
         self._follow()

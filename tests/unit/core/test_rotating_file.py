@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 from pathlib import Path
 
@@ -31,6 +32,22 @@ def test_processes_that_share_a_file_lose_no_line(tmp_path: Path) -> None:
         f"{who} {number} {'x' * 20}" for who in range(3) for number in range(100)
     )
     assert len(list(tmp_path.iterdir())) > 1
+
+
+def test_a_file_that_another_process_moves_at_the_same_time_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.log"
+    file = RotatingFile(path, 4, 2)
+    monkeypatch.setattr(fcntl, "flock", lambda *_: path.replace(tmp_path / "a.log.1"))
+    file.write(b"first")
+    monkeypatch.undo()
+
+    file.write(b"2nd")
+    file.close()
+
+    assert (tmp_path / "a.log.1").read_bytes() == b"first"
+    assert path.read_bytes() == b"2nd"
 
 
 @given(kept=st.integers(0, 3), pieces=st.lists(st.integers(1, 30), max_size=20))
