@@ -76,6 +76,16 @@ class SavepointFormatType(Enum):
     NATIVE = 1
 
 
+class AggregatePhaseStrategy(Enum):
+    """Whether aggregates on columns are first made where the records are, then at their key."""
+
+    AUTO = 0
+    """In two phases where that gives the same results; records pass as they are where it saves nothing."""
+    ONE_PHASE = 1
+    TWO_PHASE = 2
+    """As AUTO, but records are always added up before they travel."""
+
+
 def _job_id(text: str) -> str:
     return str(JobId(text.strip()))
 
@@ -100,6 +110,11 @@ GLOBAL_JOB_PARAMETERS: Final[ConfigOption[Mapping[str, str]]] = ConfigOption(
 )
 RUNTIME_MODE: Final = ConfigOption(
     "execution.runtime-mode", enum_type(RuntimeExecutionMode), RuntimeExecutionMode.STREAMING
+)
+AGGREGATE_PHASES: Final = ConfigOption(
+    "table.optimizer.agg-phase-strategy",
+    enum_type(AggregatePhaseStrategy),
+    AggregatePhaseStrategy.AUTO,
 )
 BUFFER_TIMEOUT: Final = ConfigOption(
     "execution.buffer-timeout.interval",

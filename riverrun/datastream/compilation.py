@@ -11,7 +11,7 @@ from riverrun.api.watermark_strategy import NoWatermarks, WatermarkStrategy
 from riverrun.connectors.collect import ClientHandler
 from riverrun.core import options
 from riverrun.core.errors import ProgramError
-from riverrun.core.options import RuntimeExecutionMode
+from riverrun.core.options import AggregatePhaseStrategy, RuntimeExecutionMode
 from riverrun.graph.column_specs import ColumnAggregateSpec, ColumnWindowSpec
 from riverrun.graph.job_graph import JobGraph, build_job_graph
 from riverrun.graph.specs import (
@@ -24,6 +24,7 @@ from riverrun.graph.specs import (
 )
 from riverrun.graph.stream_graph import StreamGraph, StreamGraphSettings, build_stream_graph
 from riverrun.graph.transformations import Transformation
+from riverrun.graph.two_phases import in_two_phases
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,10 @@ def compile_program(
         _require_uids(stream_graph)
     if _is_batch(stream_graph, options.RUNTIME_MODE.get(config)):
         stream_graph = _for_batch(stream_graph)
+    phases = options.AGGREGATE_PHASES.get(config)
+    if phases is not AggregatePhaseStrategy.ONE_PHASE:
+        always = phases is AggregatePhaseStrategy.TWO_PHASE
+        stream_graph = in_two_phases(stream_graph, always=always)
     job_graph = build_job_graph(stream_graph)
     return CompiledProgram(stream_graph, job_graph, _client_handlers(job_graph))
 

@@ -77,6 +77,26 @@ class ColumnWindowSpec:
     keyed: bool = True
     fire_open_at_end: bool = False
     """Whether windows of the wall clock that are open at the end of input fire then (BATCH mode)."""
+    partial_key: tuple[int, ...] | None = None
+    """If partial aggregates come in instead of records: which columns of the records are the key."""
 
 
-ColumnSpec: TypeAlias = MapBatchesSpec | FilterBatchesSpec | ColumnAggregateSpec | ColumnWindowSpec
+@dataclass(frozen=True, slots=True)
+class LocalAggregateSpec:
+    """Partial aggregates of the records of a run, for the window operator that reads them.
+
+    ``key`` are the columns of its key. Unless ``always``, runs in which hardly any two records have the
+    same key pass one by one.
+    """
+
+    aggregates: tuple[Aggregate, ...]
+    input_type: TypeInformation
+    assigner: FixedWindows
+    key: tuple[int, ...]
+    window: str
+    always: bool = False
+
+
+ColumnSpec: TypeAlias = (
+    MapBatchesSpec | FilterBatchesSpec | ColumnAggregateSpec | ColumnWindowSpec | LocalAggregateSpec
+)

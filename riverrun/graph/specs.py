@@ -45,6 +45,7 @@ from riverrun.graph.column_specs import (
     ColumnSpec,
     ColumnWindowSpec,
     FilterBatchesSpec,
+    LocalAggregateSpec,
     MapBatchesSpec,
 )
 
@@ -258,7 +259,13 @@ OperatorSpec: TypeAlias = (
 def takes_columns(spec: OperatorSpec) -> bool:
     """Whether the operator works on columns, so that its input should be encoded as such."""
     match spec:
-        case MapBatchesSpec() | FilterBatchesSpec() | ColumnAggregateSpec() | ColumnWindowSpec():
+        case (
+            MapBatchesSpec()
+            | FilterBatchesSpec()
+            | ColumnAggregateSpec()
+            | ColumnWindowSpec()
+            | LocalAggregateSpec()
+        ):
             return True
         case TimestampsAndWatermarksSpec(strategy):
             return isinstance(strategy.timestamp_assigner, Column)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from riverrun.protocol.frames import FrameHeader, encode_frame, encode_records
 from riverrun.runtime.failures import OperatorFailed
 from riverrun.serde.columns import ColumnRun, Indices, TimeColumn
+from riverrun.serde.empty_columns import size_of
 from riverrun.serde.runs import RunCodec
 
 _FIRST_LIMIT: Final = 256
@@ -196,7 +197,7 @@ class ChannelBuffer:
         batch = runs[0].batch if len(runs) == 1 else pa.concat_batches([run.batch for run in runs])
         stamps = None if not times else times[0] if len(times) == 1 else np.concatenate(times)
         # Pieces of a few frames: what is in flight should stay small, and so should a turn.
-        piece = min(count, max(1, _MOST_BYTES * count // max(1, batch.nbytes)))
+        piece = min(count, max(1, _MOST_BYTES * count // max(1, size_of(batch))))
         for start in range(0, count, piece):
             part = ColumnRun(layout, batch.slice(start, piece))
             cut = None if stamps is None else TimeColumn(stamps[start : start + piece])

@@ -148,7 +148,11 @@ class ColumnRun(Values):
 
     def take(self, indices: Indices) -> ColumnRun:
         """The records at these positions, in this order."""
-        return ColumnRun(self.layout, self.batch.take(pa.array(indices)))
+        places = pa.array(indices)
+        columns = [_taken(column, places) for column in self.batch.columns]
+        return ColumnRun(
+            self.layout, pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)
+        )
 
     def __len__(self) -> int:
         size: int = self.batch.num_rows
@@ -239,6 +243,12 @@ class TimeColumn(Times):
 
     def __repr__(self) -> str:
         return f"<TimeColumn of {len(self)} timestamps>"
+
+
+def _taken(column: pa.Array, places: pa.Array) -> pa.Array:
+    if len(places) <= len(column) == column.null_count:
+        return column.slice(0, len(places))
+    return column.take(places)
 
 
 def plain_rows(values: list[Any]) -> list[Any]:

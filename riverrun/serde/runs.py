@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
+from riverrun.serde import empty_columns
 from riverrun.serde.check import checker_for
 from riverrun.serde.columns import CONVERSION_ERRORS, ColumnRun, layout_of, plain_rows
 from riverrun.serde.composite_types import DataclassTypeInfo, NamedTupleTypeInfo, RowTypeInfo
@@ -26,7 +27,7 @@ __all__ = [
     "decode_run",
 ]
 
-# The first byte of a pickle; an Arrow message begins with 0xff.
+# The first byte of a pickle; an Arrow message begins with 0xff, one with columns left out with 0x01.
 _PICKLE_MARK: Final = 0x80
 _ALIGNMENT: Final = 8
 
@@ -70,21 +71,21 @@ class ArrowRunCodec:
     def encode(self, values: list[Any]) -> bytes:
         """The values as one Arrow record batch without its schema."""
         if isinstance(values, ColumnRun) and values.layout is self.layout:
-            return _message(values.batch)
+            return empty_columns.message(values.batch)
         values = plain_rows(values)
         try:
             batch = self.layout.batch_of(values)
         except CONVERSION_ERRORS:
             self._check(values)
             return pickled(list(map(self.layout.type_info.coerce, values)))
-        return _message(batch)
+        return empty_columns.message(batch)
 
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a record batch."""
         if data[0] == _PICKLE_MARK:
             values: list[Any] = pickle.loads(data)
             return values
-        return self.layout.rows_of(pa.ipc.read_record_batch(pa.py_buffer(data), self.layout.schema))
+        return self.layout.rows_of(empty_columns.read(pa.py_buffer(data), self.layout.schema))
 
     def decode_columns(self, data: bytes | memoryview) -> list[Any]:
         """The values of a record batch as columns; a plain list if they travelled pickled."""
@@ -94,7 +95,7 @@ class ArrowRunCodec:
         if buffer.address % _ALIGNMENT:
             # Array operations on numbers at odd addresses cost several times as much as this copy.
             buffer = pa.py_buffer(bytes(data))
-        return ColumnRun(self.layout, pa.ipc.read_record_batch(buffer, self.layout.schema))
+        return ColumnRun(self.layout, empty_columns.read(buffer, self.layout.schema))
 
 
 def codec_for(type_info: TypeInformation | None) -> RunCodec:
@@ -138,11 +139,6 @@ def decode_run(
 @lru_cache(maxsize=1024)
 def _codec_for(type_info: TypeInformation) -> RunCodec:
     return PickleRunCodec(type_info) if layout_of(type_info) is None else ArrowRunCodec(type_info)
-
-
-def _message(batch: pa.RecordBatch) -> bytes:
-    data: bytes = batch.serialize().to_pybytes()
-    return data
 
 
 _UNTYPED: Final = PickleRunCodec()

@@ -64,6 +64,8 @@ class HarnessProgram:
                     "riverrun.master": "in-process",
                     "parallelism.default": str(parallelism),
                     "pipeline.max-parallelism": str(max_parallelism),
+                    # A first phase would be part of another task, which nobody drives here.
+                    "table.optimizer.agg-phase-strategy": "ONE_PHASE",
                     **config,
                 }
             )

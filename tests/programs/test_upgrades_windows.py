@@ -251,6 +251,21 @@ def test_names_of_aggregates_may_change(versions: Versions) -> None:
     assert versions.finish(rolling(COUNT.alias("n")), 3, start_from=savepoint) == TOTALS
 
 
+@pytest.mark.parametrize("order", [("ONE_PHASE", "AUTO"), ("TWO_PHASE", "ONE_PHASE")])
+def test_windows_on_columns_go_on_in_one_phase_or_in_two(
+    versions: Versions, order: tuple[str, str]
+) -> None:
+    before, after = ({"table.optimizer.agg-phase-strategy": phases} for phases in order)
+    build = on_columns(tumbling(8), COUNT, SUM)
+    savepoint = versions.stop_at(HALF, build, config=before)
+
+    found = versions.finish(build, 3, start_from=savepoint, config=after)
+
+    assert sorted(row[1:4] for row in found if row[0] == 0) == [
+        [start * 1000, (start + 8) * 1000, 8] for start in (0, 8, 16)
+    ]
+
+
 def test_after_a_drain_windows_may_be_any_others(versions: Versions, tmp_path: Path) -> None:
     HOLD.close(HALF, KEYS)
     env, client = versions.start(folded(sliding(12, 4)), 2, start_from=None, config=NOTHING)

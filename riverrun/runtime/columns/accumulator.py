@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from riverrun.serde.columns import Indices
 
-__all__ = ["Accumulator", "grown", "is_present"]
+__all__ = ["Accumulator", "PartialAccumulator", "grown", "is_present"]
 
 
 class Accumulator(Protocol):
@@ -47,6 +47,21 @@ class Accumulator(Protocol):
 
     def load(self, cells: Indices, saved: Sequence[Any]) -> None:
         """Give cells the states that ``save`` gave."""
+
+
+class PartialAccumulator(Accumulator, Protocol):
+    """One whose states can be made in portions, which travel as columns (``api.partial_aggregates``)."""
+
+    @property
+    def width(self) -> int:
+        """How many columns a state takes."""
+        ...
+
+    def parts(self) -> list[pa.Array]:
+        """The states of all cells, as columns."""
+
+    def add_parts(self, cells: Indices, rows: Indices, parts: Sequence[pa.Array]) -> None:
+        """Merge states: row i, made of ``rows[i]`` records, goes to ``cells[i]``."""
 
 
 def grown(array: npt.NDArray[Any], capacity: int, fill: Any) -> npt.NDArray[Any]:

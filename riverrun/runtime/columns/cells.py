@@ -9,8 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from riverrun.api.column_aggregates import Aggregate
+from riverrun.api.partial_aggregates import PartialRows
 from riverrun.runtime.columns.accumulator import Accumulator, grown
 from riverrun.runtime.columns.accumulators import accumulators_of
+from riverrun.runtime.columns.numbers import (
+    CountAccumulator,
+    ExtremeAccumulator,
+    TotalAccumulator,
+)
 from riverrun.serde.arrow_columns import Column
 from riverrun.serde.columns import ColumnLayout, ColumnRun, Indices
 
@@ -22,8 +28,14 @@ _FIRST: Final = 64
 class Cells:
     """Accumulators of one operator's aggregates, and which of their cells are in use."""
 
-    def __init__(self, columns: Sequence[int], accumulators: Sequence[Accumulator]) -> None:
+    def __init__(
+        self,
+        columns: Sequence[int],
+        accumulators: Sequence[Accumulator],
+        partial: PartialRows | None = None,
+    ) -> None:
         self._columns = columns
+        self._partial = partial
         self._accumulators = accumulators
         self._capacity = 0
         self._free: list[Indices] = []
@@ -34,10 +46,20 @@ class Cells:
         """Whether a cell was written since its owner saved it."""
 
     @staticmethod
-    def of(aggregates: Sequence[Aggregate], layout: ColumnLayout, made: Sequence[Column]) -> Cells:
-        """For aggregates of records of ``layout``; ``made`` are the columns of their results."""
+    def of(
+        aggregates: Sequence[Aggregate],
+        layout: ColumnLayout,
+        made: Sequence[Column],
+        partial: PartialRows | None = None,
+    ) -> Cells:
+        """For aggregates of records of ``layout``; ``made`` are the columns of their results.
+
+        With ``partial`` runs are rows of that kind instead of records.
+        """
         columns, accumulators = zip(*accumulators_of(aggregates, layout, made), strict=True)
-        return Cells(columns, accumulators)
+        if partial is not None:
+            columns = tuple(partial.read.get(column, -1) for column in columns)
+        return Cells(columns, accumulators, partial)
 
     @property
     def in_use(self) -> int:
@@ -70,9 +92,32 @@ class Cells:
 
     def update(self, cells: Indices, run: ColumnRun, sequence: Indices) -> None:
         """Take a run in, of which row i belongs to ``cells[i]``."""
+        if self._partial is None:
+            self._add_records(cells, run, sequence)
+            return
+        of_records = run.column(self._partial.rows)
+        if of_records.null_count == 0:
+            self._add_parts(self._partial, cells, run)
+        elif of_records.null_count == len(run):
+            self._add_records(cells, run, sequence)
+        else:
+            single = of_records.is_null().to_numpy(zero_copy_only=False)
+            for rows in (np.flatnonzero(single), np.flatnonzero(~single)):
+                self.update(cells[rows], run.take(rows), sequence[rows])
+
+    def _add_records(self, cells: Indices, run: ColumnRun, sequence: Indices) -> None:
         for position, accumulator in zip(self._columns, self._accumulators, strict=True):
             column = run.column(max(position, 0))
             accumulator.update(cells, column, sequence)
+
+    def _add_parts(self, partial: PartialRows, cells: Indices, run: ColumnRun) -> None:
+        rows: Indices = run.column(partial.rows).to_numpy()
+        at = partial.parts
+        for accumulator in self._accumulators:
+            assert isinstance(accumulator, CountAccumulator | TotalAccumulator | ExtremeAccumulator)  # noqa: S101
+            parts = [run.column(at + part) for part in range(accumulator.width)]
+            accumulator.add_parts(cells, rows, parts)
+            at += accumulator.width
 
     def running(self, cells: Indices, run: ColumnRun, sequence: Indices) -> list[pa.Array]:
         """The same, and the results after each row, a column an aggregate."""

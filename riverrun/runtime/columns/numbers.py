@@ -55,6 +55,7 @@ class CountAccumulator:
 
     def __init__(self, *, only_values: bool) -> None:
         self._only_values = only_values
+        self.width = 1 if only_values else 0
         self._count = np.zeros(0, np.int64)
 
     def grow(self, capacity: int) -> None:
@@ -76,6 +77,12 @@ class CountAccumulator:
 
     def absorb(self, into: Indices, other: Self, cells: Indices) -> None:
         np.add.at(self._count, into, other._count[cells])
+
+    def parts(self) -> list[pa.Array]:
+        return [pa.array(self._count.astype(np.int32))] if self._only_values else []
+
+    def add_parts(self, cells: Indices, rows: Indices, parts: Sequence[pa.Array]) -> None:
+        np.add.at(self._count, cells, parts[0].to_numpy() if self._only_values else rows)
 
     def fresh(self) -> Self:
         return type(self)(only_values=self._only_values)
@@ -101,6 +108,7 @@ class TotalAccumulator:
         self._name = name
         self._floats = floats
         self._is_mean = is_mean
+        self.width = 2
         self._total = np.zeros(0, np.float64 if floats else np.int64)
         self._count = np.zeros(0, np.int64)
         self._bound = 0
@@ -131,6 +139,15 @@ class TotalAccumulator:
     def absorb(self, into: Indices, other: Self, cells: Indices) -> None:
         np.add.at(self._count, into, other._count[cells])
         self._add(into, other._total[cells])
+
+    def parts(self) -> list[pa.Array]:
+        return [pa.array(self._total), pa.array(self._count.astype(np.int32))]
+
+    def add_parts(self, cells: Indices, rows: Indices, parts: Sequence[pa.Array]) -> None:
+        del rows
+        totals, counts = parts
+        np.add.at(self._count, cells, counts.to_numpy())
+        self._add(cells, totals.to_numpy())
 
     def fresh(self) -> Self:
         return type(self)(self._name, floats=self._floats, is_mean=self._is_mean)
@@ -196,6 +213,7 @@ class ExtremeAccumulator:
     def __init__(self, kind: pa.DataType, *, greatest: bool) -> None:
         self._kind = kind
         self._greatest = greatest
+        self.width = 1
         floats = pa.types.is_floating(kind)
         self._none: Any
         """What changes nothing."""
@@ -232,6 +250,12 @@ class ExtremeAccumulator:
     def absorb(self, into: Indices, other: Self, cells: Indices) -> None:
         self._combine.at(self._value, into, other._value[cells])
         np.logical_or.at(self._seen, into, other._seen[cells])
+
+    def parts(self) -> list[pa.Array]:
+        return [column_of(self._value, self._kind, self._seen)]
+
+    def add_parts(self, cells: Indices, rows: Indices, parts: Sequence[pa.Array]) -> None:
+        self.update(cells, parts[0], rows)
 
     def fresh(self) -> Self:
         return type(self)(self._kind, greatest=self._greatest)

@@ -19,19 +19,17 @@ import numpy as np
 import pyarrow as pa
 
 from riverrun.api.columns import ColumnKey
-from riverrun.api.time_window_assigner import EventTimeAssigner
+from riverrun.api.partial_aggregates import PartialRows, partial_rows
 from riverrun.core import options
-from riverrun.core.short_repr import short_repr
 from riverrun.graph.column_specs import ColumnWindowSpec
 from riverrun.graph.key_groups import group_range
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.columns.cells import Cells
 from riverrun.runtime.columns.keys import KeyColumns
+from riverrun.runtime.columns.slice_times import SliceTimes
 from riverrun.runtime.columns.slices import SliceStore
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.operator import Operator, OperatorContext
-from riverrun.runtime.operators.window import MissingTimestamp
-from riverrun.runtime.slices import Slicing
 from riverrun.serde.column_groups import Groups, index_of
 from riverrun.serde.column_views import kinds
 from riverrun.serde.columns import (
@@ -39,7 +37,6 @@ from riverrun.serde.columns import (
     Indices,
     TimeColumn,
     known_layout,
-    time_array,
 )
 
 _MOST_RESULTS: Final = 1 << 16
@@ -56,12 +53,8 @@ class ColumnWindowOperator(Operator):
     takes_columns = True
 
     def __init__(self, spec: ColumnWindowSpec) -> None:
-        assigner = spec.assigner
         self._spec = spec
-        self._slicing = Slicing(
-            assigner.size, getattr(assigner, "slide", assigner.size), assigner.offset
-        )
-        self._event_time = assigner.is_event_time()
+        self._event_time = spec.assigner.is_event_time()
         self._lateness = spec.allowed_lateness_ms if self._event_time else 0
         self._time = MIN_TIMESTAMP
         """How far the clock of the windows has come."""
@@ -78,14 +71,21 @@ class ColumnWindowOperator(Operator):
     def open(self, context: OperatorContext) -> None:
         assert context.key_selector is not None  # noqa: S101  (the stream has keys, or one key for all)
         spec = self._spec
-        self._name, self._clock = context.name, context.clock
-        self._layout = known_layout(spec.input_type)
+        self._clock = context.clock
+        self._times = SliceTimes(context.name, spec.assigner)
+        self._slicing = self._times.slicing
+        layout = self._layout = known_layout(spec.input_type)
+        self._partial: PartialRows | None = None
+        if spec.partial_key is not None:
+            self._partial = partial_rows(spec.aggregates, layout, spec.partial_key)
+            assert self._partial is not None  # noqa: S101  (found out when the program was compiled)
+            self._layout = known_layout(self._partial.type_info)
         self._made = known_layout(context.value_type)
         shown = len(self._made.names) - _BOUNDS - len(spec.aggregates)
         selector = context.key_selector if spec.keyed else ColumnKey(()).get_key
         self._keys = KeyColumns(selector, self._layout, self._made.columns[:shown])
         made = self._made.columns[shown + _BOUNDS : len(self._made.names)]
-        self._cells = Cells.of(spec.aggregates, self._layout, made)
+        self._cells = Cells.of(spec.aggregates, layout, made, self._partial)
         most = max(1, context.runtime.get_max_number_of_parallel_subtasks())
         first, last = group_range(context.subtask, context.parallelism, most)
         self._groups = range(first, last + 1)
@@ -111,7 +111,7 @@ class ColumnWindowOperator(Operator):
             if int(times.min()) < self._horizon:
                 self._add_late(run, times, emit)
             else:
-                self._add(run, self._starts(times), self._sequence(len(run)))
+                self._add(run, self._times.starts(times), self._sequence(len(run)))
         self._store.make_room()
 
     def advance(self, watermark: int, emit: Emit) -> None:
@@ -140,32 +140,11 @@ class ColumnWindowOperator(Operator):
     # Records in.
 
     def _event_times(self, run: ColumnRun, timestamps: list[int] | None) -> Indices:
-        assigner = self._spec.assigner
-        if timestamps is None:
-            raise MissingTimestamp(self._name, short_repr(run[0]), repr(assigner))
-        times = time_array(timestamps)
-        if int(times.min()) == MIN_TIMESTAMP:
-            assert isinstance(assigner, EventTimeAssigner)  # noqa: S101  (asked by the caller)
-            assigner.event_time(run[int(times.argmin())], MIN_TIMESTAMP)
-        size = self._slicing.size
-        # Starts are found below a time, by up to a slide and an offset, in whole numbers of 64 bits.
-        earliest, latest = MIN_TIMESTAMP + 2 * size, MAX_WATERMARK - size
-        for place in (int(times.argmin()), int(times.argmax())):
-            if not earliest <= int(times[place]) <= latest:
-                raise ValueError(
-                    f"{assigner!r}: the record {short_repr(run[place])} has the timestamp "
-                    f"{int(times[place])}, which leaves no room for a window; expected {earliest} to "
-                    f"{latest}, in milliseconds since 1970: check the timestamp assigner"
-                )
-        return times
-
-    def _starts(self, times: Indices) -> Indices:
-        """The slice of each record."""
-        slicing = self._slicing
-        phase = (times - slicing.offset) % slicing.slide
-        part = slicing.size % slicing.slide
-        begin = times - phase
-        return begin if not part else np.where(phase < part, begin, begin + part)
+        if self._partial is None:
+            return self._times.event_times(run, timestamps)
+        # All records of a partial aggregate are in one slice.
+        starts: Indices = run.column(self._partial.start).to_numpy()
+        return starts
 
     def _sequence(self, count: int) -> Indices:
         first = self._store.sequence
@@ -192,7 +171,7 @@ class ColumnWindowOperator(Operator):
 
     def _locate_all(self, groups: Groups, starts: Indices) -> tuple[Indices, Indices]:
         """The cells of several slices: all of them, and each row's."""
-        slices, places = np.unique(starts, return_inverse=True)
+        slices, places = self._times.indexed(starts)
         width = len(groups.keys)
         pairs, rows = index_of(places * width + groups.codes, len(slices) * width)
         located = np.empty(len(pairs), np.int64)
@@ -205,7 +184,7 @@ class ColumnWindowOperator(Operator):
 
     def _add_late(self, run: ColumnRun, times: Indices, emit: Emit) -> None:
         """Take a run some of whose records belong to windows that are over."""
-        starts = self._starts(times)
+        starts = self._times.starts(times)
         sequence = self._sequence(len(run))
         places = list(zip(starts.tolist(), self._reached(run).tolist(), strict=True))
         known = {place: self._windows_over(*place) for place in set(places)}
@@ -246,8 +225,11 @@ class ColumnWindowOperator(Operator):
     def _lose(self, run: ColumnRun, times: Indices) -> None:
         if self._late is not None:
             self._late(run, TimeColumn(times))
-        else:
+        elif self._partial is None:
             self._dropped.inc(len(run))
+        else:
+            of_records = run.column(self._partial.rows)
+            self._dropped.inc(sum(1 if rows is None else rows for rows in of_records.to_pylist()))
 
     # Windows out.
 

@@ -9,6 +9,7 @@ from riverrun.graph.column_specs import (
     ColumnAggregateSpec,
     ColumnWindowSpec,
     FilterBatchesSpec,
+    LocalAggregateSpec,
     MapBatchesSpec,
 )
 from riverrun.graph.specs import (
@@ -49,6 +50,7 @@ from riverrun.runtime.operators.function_operators import (
 )
 from riverrun.runtime.operators.interval_join import IntervalJoinOperator
 from riverrun.runtime.operators.keyed_process import KeyedProcessOperator
+from riverrun.runtime.operators.local_aggregates import LocalAggregateOperator
 from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.process import ProcessOperator
 from riverrun.runtime.operators.reduce import FinalReduceOperator, ReduceOperator
@@ -78,6 +80,7 @@ OPERATORS: Final[Mapping[type, Callable[[Any], Operator]]] = {
     FilterBatchesSpec: FilterBatchesOperator,
     ColumnAggregateSpec: ColumnAggregateOperator,
     ColumnWindowSpec: ColumnWindowOperator,
+    LocalAggregateSpec: LocalAggregateOperator,
     SinkSpec: SinkOperator,
     SinkWriterSpec: SinkWriterOperator,
 }

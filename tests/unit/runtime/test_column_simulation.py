@@ -57,20 +57,28 @@ def everything(env: StreamExecutionEnvironment) -> DataStream:
     return results(stream(env).rebalance().window_all(SlidingEventTimeWindows.of(20, 10)))
 
 
+def in_two_phases(env: StreamExecutionEnvironment) -> DataStream:
+    """Aggregates that are the same in whatever portions records are added up."""
+    windowed = stream(env).key_by_columns("k").window(SlidingEventTimeWindows.of(14, 5))
+    return windowed.aggregate_columns(
+        Agg.count(), Agg.count("n"), Agg.sum("n"), Agg.mean("n"), Agg.min("n"), Agg.max("ts")
+    ).map(tuple)
+
+
 def rolling(env: StreamExecutionEnvironment) -> DataStream:
     """How often each key was met so far; what it is with depends on who came first."""
     counts = stream(env).key_by(col("k")).aggregate_columns(Agg.count())
     return counts.map(tuple)
 
 
-@pytest.mark.parametrize("build", [tumbling, sliding, everything, rolling])
+@pytest.mark.parametrize("build", [tumbling, sliding, everything, in_two_phases, rolling])
 def test_columns_survive_every_fault(build: Build) -> None:
     report = simulate(build, seeds=range(8), variety=Variety(parallelism=(1, 2, 3)))
 
     assert report.attempts > report.runs
 
 
-@pytest.mark.parametrize("build", [sliding, rolling])
+@pytest.mark.parametrize("build", [sliding, in_two_phases, rolling])
 def test_columns_survive_another_parallelism(build: Build) -> None:
     often = Faults(master_crashes=3)
 
