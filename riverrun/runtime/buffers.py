@@ -196,8 +196,9 @@ class ChannelBuffer:
         layout = runs[0].layout
         batch = runs[0].batch if len(runs) == 1 else pa.concat_batches([run.batch for run in runs])
         stamps = None if not times else times[0] if len(times) == 1 else np.concatenate(times)
+        size = size_of(batch) if layout.may_have_empty else batch.nbytes
         # Pieces of a few frames: what is in flight should stay small, and so should a turn.
-        piece = min(count, max(1, _MOST_BYTES * count // max(1, size_of(batch))))
+        piece = min(count, max(1, _MOST_BYTES * count // max(1, size)))
         for start in range(0, count, piece):
             part = ColumnRun(layout, batch.slice(start, piece))
             cut = None if stamps is None else TimeColumn(stamps[start : start + piece])

@@ -73,6 +73,8 @@ class ColumnLayout:
         self.names: tuple[str, ...] = tuple(names[:-1] if self.has_kind else names)
         """The names of the fields, without the kind of a row."""
         self.types: tuple[TypeInformation, ...] = _field_types(type_info, len(self.names))
+        self.may_have_empty = any(isinstance(each, OptionalTypeInfo) for each in self.types)
+        """Whether it is worth while to look for columns without any value."""
         self._check = checker_for(type_info)
         self._none = takes_none(type_info)
 
@@ -149,6 +151,8 @@ class ColumnRun(Values):
     def take(self, indices: Indices) -> ColumnRun:
         """The records at these positions, in this order."""
         places = pa.array(indices)
+        if not self.layout.may_have_empty:
+            return ColumnRun(self.layout, self.batch.take(places))
         columns = [_taken(column, places) for column in self.batch.columns]
         return ColumnRun(
             self.layout, pa.RecordBatch.from_arrays(columns, schema=self.layout.schema)

@@ -40,10 +40,9 @@ def message(batch: pa.RecordBatch) -> bytes:
 
 def read(buffer: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
     """The batch that ``message`` was given."""
-    header = buffer.slice(0, _HEADER).to_pybytes()
-    if header[0] != HOLES_MARK:
+    if buffer[0] != HOLES_MARK:
         return pa.ipc.read_record_batch(buffer, schema)
-    bits = int.from_bytes(header[1:], "little")
+    bits = int.from_bytes(buffer.slice(1, _HEADER - 1).to_pybytes(), "little")
     there = [at for at in range(len(schema)) if bits >> at & 1]
     found = pa.ipc.read_record_batch(
         buffer.slice(_HEADER), pa.schema([schema.field(at) for at in there])

@@ -67,18 +67,19 @@ class ArrowRunCodec:
             raise TypeError(f"{type_info!r} does not map to Arrow; use codec_for to choose")
         self.layout = layout
         self._check = checker_for(type_info)
+        self._message = empty_columns.message if layout.may_have_empty else _message
 
     def encode(self, values: list[Any]) -> bytes:
         """The values as one Arrow record batch without its schema."""
         if isinstance(values, ColumnRun) and values.layout is self.layout:
-            return empty_columns.message(values.batch)
+            return self._message(values.batch)
         values = plain_rows(values)
         try:
             batch = self.layout.batch_of(values)
         except CONVERSION_ERRORS:
             self._check(values)
             return pickled(list(map(self.layout.type_info.coerce, values)))
-        return empty_columns.message(batch)
+        return self._message(batch)
 
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a record batch."""
@@ -139,6 +140,11 @@ def decode_run(
 @lru_cache(maxsize=1024)
 def _codec_for(type_info: TypeInformation) -> RunCodec:
     return PickleRunCodec(type_info) if layout_of(type_info) is None else ArrowRunCodec(type_info)
+
+
+def _message(batch: pa.RecordBatch) -> bytes:
+    data: bytes = batch.serialize().to_pybytes()
+    return data
 
 
 _UNTYPED: Final = PickleRunCodec()

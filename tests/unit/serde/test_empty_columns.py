@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riverrun.serde.columns import ColumnRun, known_layout
+from riverrun.serde.composite_types import OptionalTypeInfo
 from riverrun.serde.empty_columns import HOLES_MARK, message, nulls, read, size_of
 from riverrun.serde.runs import codec_for
 from riverrun.serde.types import Types
@@ -65,7 +66,7 @@ def test_there_are_as_many_nulls_as_wanted(count: int) -> None:
 
 
 def test_records_and_columns_of_a_stream_come_back() -> None:
-    type_info = Types.ROW_NAMED(["a", "b"], [Types.LONG(), Types.STRING()])
+    type_info = Types.ROW_NAMED(["a", "b"], [Types.LONG(), OptionalTypeInfo(Types.STRING())])
     codec, layout = codec_for(type_info), known_layout(type_info)
     batch = pa.RecordBatch.from_arrays(
         [pa.array([1, 2]), nulls(pa.string(), 2), pa.array([0, 0], layout.schema.field(2).type)],
