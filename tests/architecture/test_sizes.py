@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,7 @@ def function_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return total - ((docstring.end_lineno or docstring.lineno) - docstring.lineno + 1)
 
 
+@cache
 def long_functions() -> dict[str, int]:
     found = {}
     for path in sources():
@@ -73,7 +75,7 @@ def test_no_function_is_longer_than_fifty_lines_docstring_aside() -> None:
 
 def test_exceptions_that_are_no_longer_needed_are_gone_from_the_lists() -> None:
     assert set(LONG_MODULES) <= set(long_modules())
-    assert set(LONG_FUNCTIONS) <= set(long_functions())
+    assert not LONG_FUNCTIONS or set(LONG_FUNCTIONS) <= set(long_functions())
 
 
 def test_the_docstring_of_a_function_does_not_count() -> None:
