@@ -1,5 +1,6 @@
 """The page and the charts of a run, written to ``docs/benchmarks``."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -68,8 +69,11 @@ def page(
 
 
 def _how(results: Results) -> str:
-    rounds = results.plan.rounds
+    counts = Counter((each.workload, each.system) for each in results.measurements)
+    fewest, rounds = min(counts.values(), default=0), max(counts.values(), default=0)
     each = "one round" if rounds == 1 else f"medians of {rounds} rounds"
+    if fewest < rounds:
+        each += f" ({fewest} where no spread is given)" if fewest == 1 else f" (at least {fewest})"
     rough = " **A quick run on fewer records: not to be quoted.**" if results.plan.quick else ""
     return (
         f"Every system runs the same functions on the same records, at parallelism {PARALLELISM} where a workload "

@@ -3,7 +3,8 @@
 Absolute figures depend on the machine and its load, ratios within one run much less; so the systems
 take turns, each in a process of its own, workload by workload, and medians of the rounds are
 compared. The figures are saved after every cell: ``--resume FILE`` goes on where a run was
-interrupted, ``--report FILE`` shows again what it found. ``--publish`` runs the other benchmarks of
+interrupted, with ``--rounds`` for more of them and ``--only``, ``--workload`` or ``--no-peers`` for a part;
+``--report FILE`` shows again what it found. ``--publish`` runs the other benchmarks of
 ``benchmarks.beside`` too and writes the page and the charts into ``docs/benchmarks``.
 """
 
@@ -60,12 +61,14 @@ def main() -> int:
 def _measure(arguments: argparse.Namespace, console: Console) -> Results:
     if arguments.resume:
         path, results = arguments.resume, load(arguments.resume)
-        chosen(SYSTEMS, results.plan.systems, console, peers=True)
+        part = _extended(results, arguments)
+        chosen(SYSTEMS, part.systems, console, peers=True)
     else:
         plan = _plan(arguments)
         there = chosen(SYSTEMS, plan.systems, console, peers=not arguments.no_peers)
         names = [system.name for system in there]
-        results = Results(Plan(plan.workloads, names, plan.rounds, plan.quick), provenance())
+        part = Plan(plan.workloads, names, plan.rounds, plan.quick)
+        results = Results(part, provenance())
         path = path_for(results)
     console.print(f"figures: {path}", markup=False, highlight=False)
     quick = results.plan.quick
@@ -77,10 +80,22 @@ def _measure(arguments: argparse.Namespace, console: Console) -> Results:
         expected=expected_seconds(saved_files(), quick=quick),
         deadline_seconds=arguments.deadline
         or (_QUICK_DEADLINE_SECONDS if quick else DEADLINE_SECONDS),
+        part=part,
     )
     if arguments.publish and not quick:
         run_beside(results, console, path)
     return results
+
+
+def _extended(results: Results, arguments: argparse.Namespace) -> Plan:
+    """What to measure now of a run that is there: all of it, or more rounds, or some of it."""
+    plan = results.plan
+    rounds = max(plan.rounds, arguments.rounds or 0)
+    results.plan = Plan(plan.workloads, plan.systems, rounds, plan.quick)
+    systems = arguments.only or plan.systems
+    if arguments.no_peers:
+        systems = [name for name in systems if not SYSTEMS[name].is_peer]
+    return Plan(arguments.workload or plan.workloads, systems, rounds, plan.quick)
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:

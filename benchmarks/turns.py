@@ -70,9 +70,13 @@ def take_turns(
     *,
     expected: Expected,
     deadline_seconds: float,
+    part: Plan | None = None,
 ) -> None:
-    """Measure every cell that has no figure yet; one that fails does not keep the others from it."""
-    every = cells(systems, results.plan)
+    """Measure every cell that has no figure yet; one that fails does not keep the others from it.
+
+    With ``part`` only the cells of that plan.
+    """
+    every = cells(systems, part or results.plan)
     pending = results.pending(every)
     for number, cell in enumerate(pending):
         left = seconds_left(pending[number:], results, expected)

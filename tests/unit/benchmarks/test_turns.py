@@ -143,3 +143,21 @@ def test_the_expected_seconds_are_those_of_the_last_run_of_the_same_kind(tmp_pat
         ("state", "fast"): 12.0,
     }
     assert expected_seconds(files, quick=True) == {("join", "fast"): 12.0}
+
+
+def test_a_part_of_a_run_may_have_more_rounds(runs: Runs, tmp_path: Path) -> None:
+    found = Results(PLAN, PROVENANCE)
+    more = Plan(("state",), ("fast",), 3, quick=False)
+
+    take_turns(
+        found,
+        SYSTEMS,
+        Console(quiet=True),
+        tmp_path / "run.json",
+        expected={},
+        deadline_seconds=1.0,
+        part=more,
+    )
+
+    assert list(found.measured) == [Cell("state", turn, "fast") for turn in (1, 2, 3)]
+    assert runs.asked == [("state", "fast")] * 3
