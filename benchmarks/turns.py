@@ -62,7 +62,7 @@ def seconds_left(pending: Sequence[Cell], done: Results, before: Expected) -> fl
     return sum(known.get((cell.workload, cell.system), UNKNOWN_SECONDS) for cell in pending)
 
 
-def take_turns(
+def take_turns(  # noqa: PLR0913  (settings of a run, by their names)
     results: Results,
     systems: Mapping[str, System],
     console: Console,
