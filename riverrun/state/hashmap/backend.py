@@ -8,7 +8,7 @@ into the declared types; what nobody asks for is kept as bytes and goes into the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from riverrun.api.state import State, StateDescriptor, ValueState
 from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
@@ -19,7 +19,7 @@ from riverrun.state.backend import (
     StateRefused,
 )
 from riverrun.state.hashmap.frozen import NAME, FrozenHashMap
-from riverrun.state.hashmap.history import History
+from riverrun.state.hashmap.history import LARGEST_SHARE, History
 from riverrun.state.hashmap.reader import (
     DecodedSection,
     decoded_sections,
@@ -41,6 +41,9 @@ from riverrun.state.ttl import with_ttl
 from riverrun.state.ttl_rules import Sweeper, TtlRules
 from riverrun.storage.snapshot_files import SavedFiles
 
+_MANY_CHANGES: Final = 1024
+"""Fewer cost nothing to keep."""
+
 
 class HashMapBackend(KeyedStateBackend):
     """Keyed state in dicts."""
@@ -58,6 +61,8 @@ class HashMapBackend(KeyedStateBackend):
         """Of states whose expired entries every record helps to find."""
         self._unclaimed: dict[str, list[RawSection | DecodedSection]] = {}
         self._history = History()
+        self._most_changed = False
+        """Whether changes since the last snapshot are not counted any more."""
         self._savepoints: set[int] = set()
         """Savepoints whose outcome is not known; they say nothing about checkpoints."""
 
@@ -151,7 +156,9 @@ class HashMapBackend(KeyedStateBackend):
             self._savepoints.add(checkpoint)
         elif self._settings.incremental:
             taken = {name: table.take_changed() for name, table in tables.items()}
-            changes = self._history.freeze(checkpoint, taken, self.entry_count())
+            known = None if self._most_changed else taken
+            self._most_changed = False
+            changes = self._history.freeze(checkpoint, known, self.entry_count())
         before = None
         frozen: list[FrozenTable | FrozenTimers] = []
         if changes is None:
@@ -172,6 +179,19 @@ class HashMapBackend(KeyedStateBackend):
     def records_passed(self, count: int) -> None:
         for sweeper in self._sweepers:
             sweeper.step(count)
+        if self._settings.incremental and not self._most_changed:
+            self._stop_counting_changes()
+
+    def _stop_counting_changes(self) -> None:
+        """When so much has changed that the next snapshot holds everything, it no longer matters what."""
+        tables = [table for table in self._tables.values() if table.changed is not None]
+        changed = sum(len(table.changed or ()) for table in tables)
+        if changed < _MANY_CHANGES or self._unclaimed:
+            return
+        if changed > self.entry_count() * LARGEST_SHARE:
+            self._most_changed = True
+            for table in tables:
+                table.changed = None
 
     def checkpoint_completed(self, checkpoint: int) -> None:
         if checkpoint in self._savepoints:

@@ -15,11 +15,11 @@ from typing import Final, TypeAlias
 
 from riverrun.protocol.snapshots import KeyedPart
 
-Changes: TypeAlias = Mapping[str, set[object]]
-"""Addresses by the name of the state."""
+Changes: TypeAlias = Mapping[str, set[object]] | None
+"""Addresses by the name of the state; None where so many changed that nobody kept count."""
 
 _MOST_DELTAS: Final = 20
-_LARGEST_SHARE: Final = 0.5
+LARGEST_SHARE: Final = 0.5
 """Of the base; above it the deltas cost more to keep and to read than a new base to write."""
 
 
@@ -53,7 +53,7 @@ class History:
         if self.relied_on is None or _is_long(self.relied_on) or any(self._open.values()):
             since = None
         else:
-            since = self._since(entries * _LARGEST_SHARE)
+            since = self._since(entries * LARGEST_SHARE)
         self._open[checkpoint] = since is None
         return since
 
@@ -85,7 +85,7 @@ class History:
         """All changes since the parts relied on; None when they are more than ``most``."""
         since: dict[str, set[object]] = {}
         for taken in self._changes.values():
-            if sum(map(len, taken.values())) > most:
+            if taken is None or sum(map(len, taken.values())) > most:
                 return None
             for name, addresses in taken.items():
                 since.setdefault(name, set()).update(addresses)
@@ -107,4 +107,4 @@ def _is_long(parts: tuple[KeyedPart, ...]) -> bool:
     if not parts:
         return False
     deltas = sum(part.blob.size for part in parts[1:])
-    return len(parts) > _MOST_DELTAS or deltas > parts[0].blob.size * _LARGEST_SHARE
+    return len(parts) > _MOST_DELTAS or deltas > parts[0].blob.size * LARGEST_SHARE

@@ -33,6 +33,7 @@ from riverrun.protocol.snapshots import KeyedSnapshot
 from riverrun.serde.stable_hash import key_group
 from riverrun.serde.types import Types
 from riverrun.state.backend import FrozenState, KeyedStateBackend
+from riverrun.state.hashmap import backend as hashmap_backend
 from tests.contract.state.conftest import BACKENDS, GROUPS, Workshop, seen
 
 
@@ -153,6 +154,14 @@ class History(RuleBasedStateMachine):
         self._at(key, namespace)[name].clear()
         self._model[name].pop((key, namespace) if name in NAMESPACED else key, None)
 
+    @rule(first=st.integers(1000, 1060), count=st.integers(0, 50))
+    def records_pass(self, first: int, count: int) -> None:
+        for key in range(first, min(first + count, 1060)):
+            self._at(key)["typed"].update((count, "changed"))
+            self._model["typed"][key] = (count, "changed")
+        for backend in self._backends:
+            backend.records_passed(count)
+
     @precondition(lambda self: len(self._pending) < 2)
     @rule()
     def freeze(self) -> None:
@@ -249,7 +258,8 @@ EXAMPLES = {"hashmap": 60, "rocksdb": 12}
 
 
 @pytest.mark.parametrize("kind", BACKENDS)
-def test_a_backend_is_a_dict_that_survives(kind: str) -> None:
+def test_a_backend_is_a_dict_that_survives(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashmap_backend, "_MANY_CHANGES", 8)
     machine = type("History", (History,), {"kind": kind})
 
     run_state_machine_as_test(

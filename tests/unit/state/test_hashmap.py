@@ -251,6 +251,34 @@ def test_cleanup_takes_single_elements_and_entries(shop: Workshop) -> None:
     assert [len(found.data[1]) for found in table._tables.values()] == [1, 1]
 
 
+@pytest.mark.parametrize(("changes", "name"), [(1900, "delta"), (2100, "base")])
+def test_when_most_has_changed_nobody_keeps_count_until_the_next_snapshot(
+    shop: Workshop, changes: int, name: str
+) -> None:
+    backend = shop.backend(incremental=True)
+    table: Any = backend.state(ValueStateDescriptor("value"))
+
+    def change(count: int) -> None:
+        for key in range(count):
+            backend.key = key
+            table.update(count)
+        backend.records_passed(count)
+
+    change(4000)
+    shop.snapshot(backend, 1)
+    assert table.changed == set()
+    change(changes)
+
+    assert (table.changed is None) == (name == "base")
+    snapshot = shop.snapshot(backend, 2)
+    assert [part.name for part in snapshot.parts][-1] == name
+    assert table.changed == set()
+    change(10)
+    again = shop.restored([shop.snapshot(backend, 3)])
+    found = read_all(again, ValueStateDescriptor("value"))
+    assert [found[key] for key in (0, 10, changes - 1, changes)] == [10, changes, changes, 4000]
+
+
 def test_values_are_not_copied_when_no_snapshot_is_being_written(shop: Workshop) -> None:
     backend = shop.backend()
     state: Any = backend.state(ValueStateDescriptor("value"))
