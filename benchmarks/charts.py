@@ -103,7 +103,7 @@ def axis(values: Iterable[float], start: float, end: float) -> Axis:
 
 def _round(value: float, *, up: bool) -> float:
     power = 10.0 ** math.floor(math.log10(value))
-    steps = [step * power for step in (0.5, 1.0, 2.0, 5.0, 10.0)]
+    steps = [step * power for step in (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)]
     if up:
         return next(step for step in steps if step > value * 1.02)
     return next(step for step in reversed(steps) if step < value * 0.98)
