@@ -17,7 +17,7 @@ from benchmarks.setup_peers import ROOT
 
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "benchmarks.latency": (),
-    "benchmarks.checkpoints": ("--quick",),
+    "benchmarks.checkpoints": ("--part", "throughput"),
     "benchmarks.many_keys": (),
     "benchmarks.exchange": (),
     "benchmarks.growth": (),

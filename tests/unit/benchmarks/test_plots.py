@@ -139,7 +139,9 @@ def test_latencies_are_a_curve_over_their_quantiles() -> None:
     assert latency_chart({}, []) is None
 
 
-@pytest.mark.parametrize("values", [(1.0,), (0.003, 0.004), (999.0, 1_000.0, 1_001.0), (1, 10**7)])
+@pytest.mark.parametrize(
+    "values", [(1.0,), (0.003, 0.004), (999.0, 1_000.0, 1_001.0), (1, 10**7), (2.0, 991.9)]
+)
 def test_an_axis_holds_its_values_and_has_ticks(values: tuple[float, ...]) -> None:
     scale = axis(values, 0, 100)
 
