@@ -102,7 +102,7 @@ class LocalAggregateOperator(Operator):
 
     def _rows(self, run: ColumnRun, starts: Indices, cells: Indices, count: int) -> ColumnRun:
         """One row for each cell."""
-        one_of = np.empty(count, np.int64)
+        one_of = np.zeros(count, np.int64)
         one_of[cells] = np.arange(len(run))
         places = pa.array(one_of)
         columns: list[pa.Array] = [run.column(at).take(places) for at in self._partial.key]
