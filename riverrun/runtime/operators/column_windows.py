@@ -26,10 +26,10 @@ from riverrun.graph.key_groups import group_range
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.columns.cells import Cells
 from riverrun.runtime.columns.keys import KeyColumns
-from riverrun.runtime.columns.slice_times import SliceTimes
 from riverrun.runtime.columns.slices import SliceStore
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.operator import Operator, OperatorContext
+from riverrun.runtime.operators.slice_times import SliceTimes
 from riverrun.serde.column_groups import Groups, index_of
 from riverrun.serde.column_views import kinds
 from riverrun.serde.columns import (

@@ -15,9 +15,9 @@ from riverrun.api.column_folds import AggregateOverflow
 from riverrun.api.partial_aggregates import partial_rows
 from riverrun.graph.column_specs import LocalAggregateSpec
 from riverrun.runtime.columns.accumulators import partial_accumulators_of
-from riverrun.runtime.columns.slice_times import SliceTimes
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.operator import Operator, OperatorContext
+from riverrun.runtime.operators.slice_times import SliceTimes
 from riverrun.serde.column_groups import grouped, index_of
 from riverrun.serde.columns import ColumnRun, Indices, known_layout
 from riverrun.serde.empty_columns import nulls
