@@ -127,7 +127,8 @@ def wanted_stamp() -> dict[str, str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     parts = [project["build-system"], project["project"], project["tool"]["setuptools"]]
     packages = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
-    for path in REQUIREMENTS.values():
+    compiled = [ROOT / "setup.py", *sorted((ROOT / "riverrun" / "loops").glob("*.[ch]"))]
+    for path in (*REQUIREMENTS.values(), *compiled):
         packages.update(path.read_bytes())
     base = f"{sys.version} {platform.machine()} {BASE_PYTHON} {ROOT}"
     return {"base": base, "packages": packages.hexdigest()}

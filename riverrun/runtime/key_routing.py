@@ -7,9 +7,8 @@ be hashed as arrays are, all at once, and only others are still looked up.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
-from operator import call, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from riverrun.api.functions import KeySelector
 from riverrun.api.resolve import key_callable
 from riverrun.graph.key_groups import owner_of
+from riverrun.loops import share
 from riverrun.runtime.buffers import ChannelBuffer
 from riverrun.runtime.run_keys import run_keys
 from riverrun.serde.stable_hash import hash_alike, key_group
@@ -27,18 +27,18 @@ _MOST_KEYS: Final = 1 << 20
 """How many keys are remembered before that starts again: bounds memory, costs a hash a key."""
 
 
-class _Appends(dict[Any, Callable[[Any], None]]):
-    """Key -> ``append`` of its list; a key is hashed once and remembered."""
+class _Owners(dict[Any, int]):
+    """Key -> consumer; a key is hashed once and remembered."""
 
-    def __init__(self, by_group: Sequence[Callable[[Any], None]]) -> None:
+    def __init__(self, by_group: Sequence[int]) -> None:
         super().__init__()
         self._by_group = by_group
 
-    def __missing__(self, key: Any) -> Callable[[Any], None]:
+    def __missing__(self, key: Any) -> int:
         if len(self) >= _MOST_KEYS:
             self.clear()
-        append = self[key] = self._by_group[key_group(key, len(self._by_group))]
-        return append
+        owner = self[key] = self._by_group[key_group(key, len(self._by_group))]
+        return owner
 
 
 class ByKey:
@@ -55,26 +55,27 @@ class ByKey:
         self._keys_of = run_keys(selector)
         self._buffers = buffers
         owners = [owner_of(group, parallelism, max_parallelism) for group in range(max_parallelism)]
-        self._owners = np.array(owners)
-        self._values = _Appends([buffers[owner].values.append for owner in owners])
-        self._times = _Appends([buffers[owner].timestamps.append for owner in owners])
+        self._by_group = np.array(owners)
+        self._owners = _Owners(owners)
+        self._values = tuple(buffer.values for buffer in buffers)
+        self._times = tuple(buffer.timestamps for buffer in buffers)
 
     def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
         try:
             keys = self._keys_of(values)
-            if len(self._values) > _FEW_KEYS and (hashes := hash_alike(keys)) is not None:
+            if len(self._owners) > _FEW_KEYS and (hashes := hash_alike(keys)) is not None:
                 self._share(hashes, values, timestamps)
                 return
-            deque(map(call, map(self._values.__getitem__, keys), values), 0)
+            share(self._owners, keys, values, self._values)
             if timestamps is not None:
-                deque(map(call, map(self._times.__getitem__, keys), timestamps), 0)
+                share(self._owners, keys, timestamps, self._times)
         except Exception:
             for value in values:  # fails again where it failed, with the record in hand
-                self._values[self._key(value)]
+                self._owners[self._key(value)]
             raise
 
     def _share(self, hashes: Any, values: list[Any], timestamps: list[int] | None) -> None:
-        owners = self._owners[(hashes % np.uint64(len(self._owners))).astype(np.intp)]
+        owners = self._by_group[(hashes % np.uint64(len(self._by_group))).astype(np.intp)]
         in_order = itemgetter(*np.argsort(owners, kind="stable").tolist())
         ends = np.bincount(owners, minlength=len(self._buffers)).cumsum().tolist()
         sorted_values = in_order(values)

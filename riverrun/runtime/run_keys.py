@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from riverrun.api.functions import KeySelector
 from riverrun.api.resolve import key_callable
+from riverrun.loops import items
 
 KeysOf: TypeAlias = Callable[[list[Any]], list[Any]]
 
@@ -30,9 +31,12 @@ def run_keys(selector: KeySelector | Callable[[Any], Any]) -> KeysOf:
     getter = getter_like(key_of)
     if getter is None:
         return lambda values: [key_of(value) for value in values]
+    index = _index_of(getter)
 
     def keys_of(values: list[Any]) -> list[Any]:
         try:
+            if index is not None and (found := items(values, index)) is not None:
+                return found
             return list(map(getter, values))
         except Exception:  # noqa: BLE001  (the selector fails at the same record, in the user's own frame)
             return [key_of(value) for value in values]
@@ -62,6 +66,15 @@ def getter_like(function: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
         return None
     steps = [step for step in dis.get_instructions(code) if step.opname not in _NOTHING]
     return _getter(steps, code.co_varnames[place])
+
+
+def _index_of(getter: Callable[[Any], Any]) -> int | None:
+    """Which item a getter gets, if it is one item by its number."""
+    if isinstance(getter, itemgetter):
+        what: Any = getter.__reduce__()[1]
+        if len(what) == 1 and type(what[0]) is int:
+            return what[0]
+    return None
 
 
 def _getter(steps: list[dis.Instruction], record: str) -> Callable[[Any], Any] | None:

@@ -1,13 +1,14 @@
 """The run codec for any Python values."""
 
-import io
 import pickle
 from collections.abc import Iterator
 from typing import Any, Final
 
 import cloudpickle
 
+from riverrun import loops
 from riverrun.core.short_repr import short_repr
+from riverrun.loops.pure import is_plain
 from riverrun.serde.columns import plain_rows
 from riverrun.serde.composite_types import RowTypeInfo
 from riverrun.serde.type_info import TypeInformation
@@ -16,11 +17,8 @@ __all__ = ["PickleRunCodec", "UnpicklableValue", "pickled"]
 
 _PROTOCOL: Final = 5
 _UNPICKLABLE: Final = (pickle.PicklingError, AttributeError, TypeError)
-_MANY: Final = 16
-"""Values that are worth a pickler of their own."""
 _LARGE: Final = 1024
 """Bytes of a record that count as many."""
-_PLAIN: Final = frozenset({bool, bytes, float, int, str, type(None)})
 
 
 class UnpicklableValue(TypeError):  # noqa: N818 - the name says what it is about
@@ -65,17 +63,15 @@ class PickleRunCodec:
 
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a pickle."""
-        values: list[Any] = pickle.loads(data)
-        return values
+        values = loops.decode(data)
+        return pickle.loads(data) if values is None else values
 
 
 def pickled(values: list[Any]) -> bytes:
     """The values as one pickle of protocol 5."""
-    if len(values) >= _MANY and _is_plain(values[0]):
-        try:
-            return _without_memo(values)
-        except (*_UNPICKLABLE, ValueError):
-            pass  # the usual way can do more, or says what is wrong
+    plain = loops.encode(values)
+    if plain is not None:
+        return plain if loops.COMPILED else _by_value(values, plain)
     try:
         data = pickle.dumps(values, _PROTOCOL)
     except _UNPICKLABLE:
@@ -83,26 +79,8 @@ def pickled(values: list[Any]) -> bytes:
     return _by_value(values, data)
 
 
-def _is_plain(value: Any) -> bool:
-    kind = type(value)
-    return kind in _PLAIN or (kind is tuple and _PLAIN.issuperset(map(type, value)))
-
-
-def _without_memo(values: list[Any]) -> bytes:
-    """A pickle that does not remember what it holds already, in half the time.
-
-    Worth it where values have no parts in common, as plain ones have not; right for all but circular ones,
-    for which it fails.
-    """
-    data = io.BytesIO()
-    pickler = pickle.Pickler(data, _PROTOCOL)
-    pickler.fast = True
-    pickler.dump(values)
-    return _by_value(values, data.getvalue())
-
-
 def _by_value(values: list[Any], data: bytes) -> bytes:
-    if len(data) > _LARGE * len(values) and all(map(_is_plain, values)):
+    if len(data) > _LARGE * len(values) and all(map(is_plain, values)):
         return data  # to look through large records would cost as much as to pickle them
     # A class of the script that was started is called __main__ here and is not there in another
     # process, so it must travel by value. Text that says so too costs time only.

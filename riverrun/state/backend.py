@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, NoReturn, Protocol
 from riverrun.api.state import State, StateDescriptor, ValueState
 from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
+from riverrun.loops import KeyHolder
 from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
 from riverrun.serde.type_info import TypeInformation
 from riverrun.state.interchange import StateBlock
@@ -105,19 +106,17 @@ class FrozenState(Protocol):
         """Release what the freeze holds: after ``write``, or instead of it. May be called twice."""
 
 
-class KeyedStateBackend(ABC):
+class KeyedStateBackend(KeyHolder, ABC):
     """State by (name, key, namespace), for the key groups of one subtask.
 
     ``key`` and ``namespace`` are plain attributes because they are set once per record: the operator
     sets ``key`` before it calls the user's function, and ``NO_KEY`` when it is done with a run.
     """
 
-    key: Any
-    namespace: Any
     reads_ahead: ClassVar[bool] = False
     """Whether it is worth while to call ``expect``."""
 
-    def expect(self, keys: Sequence[Any]) -> None:  # noqa: B027  (an optional hook)
+    def expect(self, keys: Sequence[Any]) -> None:
         """The records of a run have these keys, in this order; called before the first of them."""
 
     @abstractmethod
@@ -186,13 +185,13 @@ class KeyedStateBackend(ABC):
         what they are told about its number.
         """
 
-    def records_passed(self, count: int) -> None:  # noqa: B027  (an optional hook)
+    def records_passed(self, count: int) -> None:
         """So many records went by; called between runs, for cleanup that goes with records."""
 
-    def checkpoint_completed(self, checkpoint: int) -> None:  # noqa: B027  (an optional hook)
+    def checkpoint_completed(self, checkpoint: int) -> None:
         """What ``checkpoint`` wrote can be relied on."""
 
-    def checkpoint_aborted(self, checkpoint: int) -> None:  # noqa: B027  (an optional hook)
+    def checkpoint_aborted(self, checkpoint: int) -> None:
         """What ``checkpoint`` wrote must not be relied on."""
 
     @abstractmethod

@@ -8,6 +8,7 @@ from typing import Any
 from riverrun.api.co_functions import CoProcessFunction, KeyedCoProcessFunction
 from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import CoProcessSpec, KeyedCoProcessSpec
+from riverrun.loops import Moment
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
 from riverrun.runtime.operators.gathered import gather, gather_keyed
@@ -19,15 +20,15 @@ from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
 
-class _Context(CoProcessFunction.Context, KeyedCoProcessFunction.OnTimerContext):
+class _Context(Moment, CoProcessFunction.Context, KeyedCoProcessFunction.OnTimerContext):
     """The record or timer in hand; one object per operator, moved on from one to the next."""
 
-    __slots__ = ("_backend", "_timers", "domain", "time")
+    __slots__ = ("_backend", "_timers", "domain")
 
     def __init__(self, timers: TimerService, backend: KeyedStateBackend | None) -> None:
         self._timers = timers
         self._backend = backend
-        self.time: int | None = None
+        self.time = None
         self.domain = TimeDomain.EVENT_TIME
 
     def timer_service(self) -> TimerService:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias
 
+from riverrun import loops
 from riverrun.api.output_tag import OutputTag
+from riverrun.loops import KeyHolder, Moment
 from riverrun.runtime.emit import Emit
 
 Output: TypeAlias = tuple[list[Any], list[int]]
@@ -55,68 +57,26 @@ class RecordContext(Protocol):
     time: int | None
 
 
-class _KeyHolder(Protocol):
-    key: Any
-
-
 def gather_keyed(
     call: Callable[[Any, Any], Any],
     run: tuple[list[Any], list[int] | None],
-    context: RecordContext,
-    backend: _KeyHolder,
+    context: Moment,
+    backend: KeyHolder,
     keys: list[Any],
 ) -> Gathered:
     """What ``call`` yields for each record; its key is the backend's and ``context`` has its time meanwhile."""
-    values, timestamps = run
-    gathered = Gathered(timed=timestamps is not None)
-    if timestamps is None:
-        _gather_plain(call, zip(values, keys, strict=True), context, backend, gathered)
+    values, times = run
+    gathered = Gathered(timed=times is not None)
+    out, out_times = gathered.main
+    side = gathered.add_side
+    if times is None:
+        loops.gather(call, values, keys, context, backend, out, OutputTag, side)
     else:
-        _gather_timed(call, zip(values, keys, timestamps, strict=True), context, backend, gathered)
+        loops.gather_timed(
+            call, values, keys, context, backend, out, OutputTag, side, times, out_times
+        )
+        context.time = None
     return gathered
-
-
-def _gather_plain(
-    call: Callable[[Any, Any], Any],
-    each: Iterable[tuple[Any, Any]],
-    context: RecordContext,
-    backend: _KeyHolder,
-    gathered: Gathered,
-) -> None:
-    """One of the two loops that most stateful jobs spend their time in."""
-    append, tag = gathered.main[0].append, OutputTag
-    for value, backend.key in each:
-        made = call(value, context)
-        if made is None:
-            continue
-        for item in made:
-            if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
-                gathered.add_side(item, None)
-            else:
-                append(item)
-
-
-def _gather_timed(
-    call: Callable[[Any, Any], Any],
-    each: Iterable[tuple[Any, Any, int]],
-    context: RecordContext,
-    backend: _KeyHolder,
-    gathered: Gathered,
-) -> None:
-    """The other one."""
-    append, append_time, tag = gathered.main[0].append, gathered.main[1].append, OutputTag
-    for value, backend.key, time in each:
-        context.time = time
-        made = call(value, context)
-        if made is None:
-            continue
-        for item in made:
-            if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
-                gathered.add_side(item, time)
-            else:
-                append(item)
-                append_time(time)
-    context.time = None
 
 
 def gather(

@@ -8,6 +8,7 @@ from typing import Any
 from riverrun.api.process_functions import KeyedProcessFunction
 from riverrun.api.timer_service import TimeDomain, TimerService
 from riverrun.graph.specs import KeyedProcessSpec
+from riverrun.loops import Moment
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.function_operators import FunctionOperator
 from riverrun.runtime.operators.gathered import gather_keyed
@@ -17,15 +18,15 @@ from riverrun.runtime.timer_services import USER_TIMERS, KeyedTimers
 from riverrun.state.backend import NO_KEY, KeyedStateBackend
 
 
-class _Context(KeyedProcessFunction.OnTimerContext):
+class _Context(Moment, KeyedProcessFunction.OnTimerContext):
     """The record or timer in hand; one object per operator, moved on from one to the next."""
 
-    __slots__ = ("_backend", "_timers", "domain", "time")
+    __slots__ = ("_backend", "_timers", "domain")
 
     def __init__(self, timers: KeyedTimers, backend: KeyedStateBackend) -> None:
         self._timers = timers
         self._backend = backend
-        self.time: int | None = None
+        self.time = None
         self.domain = TimeDomain.EVENT_TIME
 
     def timer_service(self) -> TimerService:

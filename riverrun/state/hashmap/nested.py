@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from riverrun import loops
 from riverrun.api.state import ValueState
 from riverrun.state.folding import Folding, Reducing, fold_one
 from riverrun.state.hashmap.table import FrozenTable, Place, Table
@@ -74,18 +75,7 @@ class NamespacedValueState(Table, NamespaceRuns, ValueState[Any]):
             elif isinstance(folding, Reducing):
                 _reduce(entries, keys, values, folding, fresh)
             else:
-                add, create = folding.add, folding.create
-                for key, value in zip(keys, values, strict=True):
-                    try:  # costs nothing unless the key is new
-                        held = entries[key]
-                    except KeyError:
-                        held = create()
-                        fresh.append(key)
-                    held = add(value, held)
-                    if held is None:
-                        entries.pop(key, None)
-                    else:
-                        entries[key] = held
+                loops.fold_new(entries, keys, values, folding.add, folding.create, fresh)
             if not entries:
                 self.nested.pop(namespace, None)
             self._note(namespace, keys)

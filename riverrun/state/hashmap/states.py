@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from riverrun import loops
 from riverrun.api.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -21,6 +22,7 @@ from riverrun.api.state import (
     StateDescriptor,
     ValueState,
 )
+from riverrun.loops import Entries
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.elements import elements_for, none_refused
 from riverrun.state.hashmap.nested import NamespacedValueState
@@ -34,25 +36,8 @@ class HashMapValueState(Table, ValueState[Any]):
 
     __slots__ = ()
 
-    def value(self) -> Any:
-        try:
-            return self._get(self._backend.key)
-        except TypeError:
-            self._address()  # says so when there is no key, which has no hash
-            raise
-
-    def update(self, value: Any) -> None:
-        key = self._backend.key
-        if value is None:
-            self.drop(self._address())
-            return
-        try:
-            self.data[key] = value
-        except TypeError:
-            self._address()
-            raise
-        if self.changed is not None:
-            self.changed.add(key)
+    value = Entries.entry
+    update = Entries.put_entry
 
     def clear(self) -> None:
         self.drop(self._address())
@@ -61,8 +46,20 @@ class HashMapValueState(Table, ValueState[Any]):
         self, keys: Sequence[Any], values: Sequence[Any], fn: Callable[[Any, Any], Any]
     ) -> list[Any]:
         """A run of ``KeyedStateBackend.fold``, with nothing but the dict per record."""
-        data, get = self.data, self._get
-        out = []
+        out = (loops.fold if self._plain else self._fold_guarded)(self.data, keys, values, fn)
+        if self.changed is not None:
+            self.changed.update(keys)
+        return out
+
+    def _fold_guarded(
+        self,
+        data: dict[Any, Any],
+        keys: Sequence[Any],
+        values: Sequence[Any],
+        fn: Callable[[Any, Any], Any],
+    ) -> list[Any]:
+        """While a snapshot is written: what it holds is copied before the function can change it."""
+        get, out = self._get, []
         for key, value in zip(keys, values, strict=True):
             before = get(key)
             after = value if before is None else fn(before, value)
@@ -71,8 +68,6 @@ class HashMapValueState(Table, ValueState[Any]):
             else:
                 data[key] = after
             out.append(after)
-        if self.changed is not None:
-            self.changed.update(keys)
         return out
 
 

@@ -14,6 +14,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any
 
+from riverrun.loops import Entries
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
 from riverrun.state.immutable import (
@@ -72,7 +73,7 @@ class FrozenTable:
         self.table.thaw(self)
 
 
-class Table:
+class Table(Entries):
     """Entries by address: the key, or (key, namespace) where the state has namespaces.
 
     Attributes:
@@ -81,26 +82,23 @@ class Table:
     """
 
     __slots__ = (
-        "_backend",
         "_copy",
         "_frozen",
-        "_get",
         "_lock",
         "_namespaced",
         "_operator",
-        "changed",
-        "data",
         "schema",
     )
 
     def __init__(self, place: Place) -> None:
         self.schema = place.schema
-        self.data: dict[Any, Any] = {}
-        self.changed: set[Any] | None = set() if place.tracked else None
+        self.data = {}
+        self.changed = set() if place.tracked else None
         self._backend = place.backend
         self._operator = place.operator
         self._namespaced = place.schema.meta.namespaced
-        self._get: Callable[[Any], Any] = self.data.get
+        self._get = self.data.get
+        self._plain = True
         self._copy = _copier(place.schema)
         self._frozen: tuple[Mapping[Any, Any], ...] = ()
         self._lock = Lock()
@@ -122,6 +120,7 @@ class Table:
             self._frozen = tuple(held for held in self._frozen if held is not frozen.entries)
             if not self._frozen:
                 self._get = self.data.get
+                self._plain = True
 
     def take_changed(self) -> set[Any]:
         """The addresses changed since the last call."""
@@ -175,6 +174,7 @@ class Table:
         if self._copy is not None and frozen.entries:
             with self._lock:
                 self._frozen = (*self._frozen, frozen.entries)
+                self._plain = False
                 self._get = self._get_guarded
         return frozen
 

@@ -1,0 +1,238 @@
+"""The hottest loops in Python: what each must do, and what runs where they are not compiled."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from operator import call as called
+from operator import itemgetter
+from typing import Any, Final
+
+_PROTOCOL: Final = 5
+_PLAIN: Final = frozenset({bool, bytes, float, int, str, type(None)})
+_PAIR: Final = 2
+
+
+class KeyHolder:
+    """Whoever has a current key."""
+
+    key: Any
+    namespace: Any
+
+
+class Moment:
+    """The record in hand as a context tells of it."""
+
+    __slots__ = ("time",)
+
+    time: int | None
+
+
+class Entries:
+    """The entries of one state by key.
+
+    Attributes:
+        data: The entries.
+        changed: Keys put since somebody took note of it; None when nobody wants to know.
+    """
+
+    __slots__ = ("_backend", "_get", "_plain", "changed", "data")
+
+    _backend: KeyHolder
+    _get: Callable[[Any], Any]
+    """How an entry is read to be given out, while ``_plain`` is false."""
+    _plain: bool
+    data: dict[Any, Any]
+    changed: set[Any] | None
+
+    def entry(self) -> Any:
+        """The current key's entry, or None."""
+        try:
+            return self._get(self._backend.key)
+        except TypeError:
+            self._address()  # says so when there is no key, which has no hash
+            raise
+
+    def put_entry(self, value: Any) -> None:
+        """Set the current key's entry; None removes it."""
+        if value is None:
+            self.clear()
+            return
+        key = self._backend.key
+        try:
+            self.data[key] = value
+        except TypeError:
+            self._address()
+            raise
+        if self.changed is not None:
+            self.changed.add(key)
+
+    def clear(self) -> None:
+        """Remove the current key's entry."""
+        raise NotImplementedError  # a table's own
+
+    def _address(self) -> Any:
+        raise NotImplementedError  # a table's own
+
+
+def encode(values: list[Any]) -> bytes | None:
+    """The values as one pickle; None where they are not plain.
+
+    Such a pickle does not remember what it holds already, which takes half the time. Worth it where values
+    have no parts in common, as plain ones have not.
+    """
+    if not values or not is_plain(values[0]):
+        return None
+    data = io.BytesIO()
+    pickler = pickle.Pickler(data, _PROTOCOL)
+    pickler.fast = True
+    try:
+        pickler.dump(values)
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
+        return None  # the usual way can do more, or says what is wrong
+    return data.getvalue()
+
+
+def decode(data: bytes | memoryview) -> list[Any] | None:
+    """The values that ``encode`` was given; None where it is for the pickle module to read them."""
+    del data
+    return None
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is one of a type that has no parts of the user's making, or a tuple of such."""
+    kind = type(value)
+    return kind in _PLAIN or (kind is tuple and _PLAIN.issuperset(map(type, value)))
+
+
+def items(values: list[Any], index: int) -> list[Any] | None:
+    """The item at ``index`` of each value; None where one is not a plain tuple that has it."""
+    if index < 0 or any(type(value) is not tuple or len(value) <= index for value in values):
+        return None
+    return list(map(itemgetter(index), values))
+
+
+def share(
+    owners: Mapping[Any, int],
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    sinks: tuple[list[Any], ...],
+) -> None:
+    """Append each value to the list of its key's owner.
+
+    ``owners`` is a dict that may work out what it has not.
+    """
+    appends = [sink.append for sink in sinks]
+    deque(map(called, map(appends.__getitem__, map(owners.__getitem__, keys)), values), 0)
+
+
+def fold(
+    data: dict[Any, Any],
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    function: Callable[[Any, Any], Any],
+) -> list[Any]:
+    """Reduce each value into its key's entry, which is the value itself where there is none; the entries after."""
+    get, out = data.get, []
+    for key, value in zip(keys, values, strict=True):
+        before = get(key)
+        after = value if before is None else function(before, value)
+        if after is None:
+            data.pop(key, None)
+        else:
+            data[key] = after
+        out.append(after)
+    return out
+
+
+def fold_new(
+    entries: dict[Any, Any],
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    add: Callable[[Any, Any], Any],
+    create: Callable[[], Any],
+    fresh: list[Any],
+) -> None:
+    """Add each value to its key's accumulator; keys that had none go to ``fresh``."""
+    for key, value in zip(keys, values, strict=True):
+        try:  # costs nothing unless the key is new
+            held = entries[key]
+        except KeyError:
+            held = create()
+            fresh.append(key)
+        held = add(value, held)
+        if held is None:
+            entries.pop(key, None)
+        else:
+            entries[key] = held
+
+
+def gather(  # noqa: PLR0913, PLR0917
+    function: Callable[[Any, Any], Any],
+    values: Sequence[Any],
+    keys: Sequence[Any],
+    context: object,
+    holder: KeyHolder,
+    out: list[Any],
+    tag: type,
+    side: Callable[[tuple[Any, Any], int | None], None],
+) -> None:
+    """Call ``function`` with each record and the context, its key being the holder's meanwhile.
+
+    What it yields goes to ``out``, and pairs of a tag and a value to ``side``.
+    """
+    append = out.append
+    for value, holder.key in zip(values, keys, strict=True):
+        made = function(value, context)
+        if made is None:
+            continue
+        for item in made:
+            if type(item) is tuple and len(item) == _PAIR and type(item[0]) is tag:
+                side(item, None)
+            else:
+                append(item)
+
+
+def gather_timed(  # noqa: PLR0913, PLR0917
+    function: Callable[[Any, Any], Any],
+    values: Sequence[Any],
+    keys: Sequence[Any],
+    context: Moment,
+    holder: KeyHolder,
+    out: list[Any],
+    tag: type,
+    side: Callable[[tuple[Any, Any], int | None], None],
+    times: Sequence[int],
+    out_times: list[int],
+) -> None:
+    """The same for records with times: the context has that of the record in hand."""
+    append, append_time = out.append, out_times.append
+    for value, holder.key, time in zip(values, keys, times, strict=True):
+        context.time = time
+        made = function(value, context)
+        if made is None:
+            continue
+        for item in made:
+            if type(item) is tuple and len(item) == _PAIR and type(item[0]) is tag:
+                side(item, time)
+            else:
+                append(item)
+                append_time(time)
+
+
+NAMES: Final[Sequence[str]] = (
+    "Entries",
+    "KeyHolder",
+    "Moment",
+    "decode",
+    "encode",
+    "fold",
+    "fold_new",
+    "gather",
+    "gather_timed",
+    "items",
+    "share",
+)
+"""What the compiled module has too."""

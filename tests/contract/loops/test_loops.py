@@ -1,0 +1,307 @@
+"""What the hottest loops do, in Python and in C alike."""
+
+import importlib
+import math
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from riverrun import loops
+from riverrun.api.output_tag import OutputTag
+from riverrun.loops import at_record, pure
+from riverrun.runtime.failures import operator_failed
+
+_MODULES = ["pure", *(["_compiled"] if loops.COMPILED else [])]
+
+
+@pytest.fixture(params=_MODULES)
+def module(request: pytest.FixtureRequest) -> ModuleType:
+    return importlib.import_module(f"riverrun.loops.{request.param}")
+
+
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=300)
+    | st.binary(max_size=300),
+    lambda inner: st.lists(inner, max_size=5).map(tuple),
+    max_leaves=8,
+)
+_EDGES = [
+    sign * (2**bits + more)
+    for bits in (0, 7, 8, 15, 16, 31, 32, 39, 40, 47, 55, 62)
+    for more in (-1, 0, 1)
+    for sign in (1, -1)
+]
+
+
+def _both() -> list[ModuleType]:
+    return [importlib.import_module(f"riverrun.loops.{name}") for name in _MODULES]
+
+
+class TestPickles:
+    @given(st.lists(plain, max_size=40))
+    def test_plain_values_are_read_as_they_were_by_either_and_by_pickle(
+        self, values: list[Any]
+    ) -> None:
+        for module in _both():
+            data = module.encode(values)
+            if data is None:
+                assert module is pure  # only the first value's parts are looked at, one level deep
+                continue
+            for reader in _both():
+                read = reader.decode(data)
+                assert read is None or _same(read, values)
+            assert _same(pickle.loads(data), values)
+
+    def test_every_width_of_number_comes_back(self, module: ModuleType) -> None:
+        data = module.encode(_EDGES)
+
+        assert pickle.loads(data) == _EDGES
+        assert module.decode(data) in (None, _EDGES)
+
+    @pytest.mark.parametrize(
+        "value", [[1], {"a": 1}, {1}, 2**63, 1 + 2j, bytearray(b"x"), "\ud800", OutputTag("x")]
+    )
+    def test_what_is_not_plain_is_left_to_the_pickle_module(
+        self, module: ModuleType, value: Any
+    ) -> None:
+        data = module.encode([(value,)])
+
+        assert data is None or _same(pickle.loads(data), [(value,)])
+
+    def test_subclasses_of_plain_types_are_not_plain(self, module: ModuleType) -> None:
+        class Named(tuple[int, int]):  # noqa: SLOT001
+            pass
+
+        assert module.encode([Named((1, 2))]) is None
+
+    def test_very_deep_tuples_are_left(self, module: ModuleType) -> None:
+        deep: Any = 1
+        for _ in range(5_000):
+            deep = (deep,)
+
+        assert module.encode([deep]) is None
+
+    @given(st.binary(max_size=80))
+    def test_any_bytes_are_read_as_pickle_reads_them_or_not_at_all(self, tail: bytes) -> None:
+        data = b"\x80\x05](" + tail
+        for module in _both():
+            try:
+                read = module.decode(data)
+            except UnicodeDecodeError:
+                read = None
+            if read is not None:
+                assert _same(read, pickle.loads(data))
+
+    @given(st.lists(plain, min_size=1, max_size=10), st.data())
+    def test_pickles_that_break_off_are_left(self, values: list[Any], data: st.DataObject) -> None:
+        for module in _both():
+            whole = module.encode(values)
+            if whole is not None:
+                size = data.draw(st.integers(0, len(whole) - 1))
+                assert module.decode(memoryview(whole)[:size]) is None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, of the same types, with the same signs of zero."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, float):
+        return bool(math.copysign(1, one) == math.copysign(1, other) and one == other)
+    if isinstance(one, OutputTag):
+        return bool(one.tag_id == other.tag_id)
+    return bool(one == other)
+
+
+class TestItems:
+    def test_an_item_of_each(self, module: ModuleType) -> None:
+        assert module.items([("a", 1), ("b", 2)], 1) == [1, 2]
+        assert module.items([], 0) == []
+
+    @pytest.mark.parametrize("values", [[("a",), ("b", 2)], [["a", 1]], [("a", 1), None]])
+    def test_none_where_one_has_no_such_item(self, module: ModuleType, values: list[Any]) -> None:
+        assert module.items(values, 1) is None
+
+    def test_none_for_places_counted_from_the_end(self, module: ModuleType) -> None:
+        assert module.items([(1, 2)], -1) is None
+
+
+class _Halves(dict[Any, int]):
+    def __missing__(self, key: Any) -> int:
+        if key == "bad":
+            raise KeyError(key)
+        owner: int = key % 2
+        self[key] = owner
+        return owner
+
+
+class TestShare:
+    def test_each_value_to_its_owner_in_order(self, module: ModuleType) -> None:
+        sinks: tuple[list[Any], ...] = ([], [])
+
+        module.share(_Halves(), [1, 2, 3, 1], ["a", "b", "c", "d"], sinks)
+
+        assert sinks == (["b"], ["a", "c", "d"])
+
+    def test_an_owner_that_cannot_be_worked_out_is_an_error(self, module: ModuleType) -> None:
+        with pytest.raises(KeyError):
+            module.share(_Halves(), ["bad"], ["a"], ([], []))
+
+    def test_a_key_without_a_hash_is_an_error(self, module: ModuleType) -> None:
+        with pytest.raises(TypeError, match="unhashable"):
+            module.share(_Halves(), [[]], ["a"], ([], []))
+
+
+def _add(total: int, value: int) -> int | None:
+    if value == 13:
+        raise ValueError("thirteen")
+    return total + value or None
+
+
+class TestFold:
+    def test_entries_after_each_value(self, module: ModuleType) -> None:
+        data = {"a": 1}
+
+        out = module.fold(data, ["a", "b", "a", "b"], [2, 5, 3, -5], _add)
+
+        assert out == [3, 5, 6, None]
+        assert data == {"a": 6}
+
+    @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), max_size=30))
+    def test_all_do_the_same(self, records: list[tuple[int, int]]) -> None:
+        keys, values = [key for key, _ in records], [value for _, value in records]
+        found: list[Any] = []
+        for module in _both():
+            data: dict[int, int] = {}
+            entries: dict[int, int] = {}
+            fresh: list[int] = []
+            out = module.fold(data, keys, values, _add)
+            module.fold_new(entries, keys, values, lambda v, held: held + v or None, int, fresh)
+            found.append((out, data, entries, fresh))
+
+        assert all(each == found[0] for each in found)
+
+    def test_an_error_has_the_record_in_hand(self, module: ModuleType) -> None:
+        with pytest.raises(ValueError, match="thirteen") as caught:
+            module.fold({"a": 1}, ["a", "a"], [2, 13], _add)
+
+        assert operator_failed("sum", caught.value).record == "13"
+        assert any(entry.name == "_add" for entry in caught.traceback)
+
+    def test_columns_of_different_lengths_are_refused(self, module: ModuleType) -> None:
+        with pytest.raises(ValueError, match=r"columns|argument 2"):
+            module.fold({}, ["a"], [1, 2], _add)
+
+    def test_any_sequence_is_a_column(self, module: ModuleType) -> None:
+        assert module.fold({}, ("a", "a"), range(2), max) == [0, 1]
+
+
+class _Holder(loops.KeyHolder):
+    pass
+
+
+class _Context(loops.Moment):
+    pass
+
+
+@pytest.mark.parametrize("name", ["gather", "gather_timed"])
+class TestGather:
+    """On the holders that were chosen, so only the chosen module."""
+
+    def test_what_is_yielded_goes_its_way(self, name: str) -> None:
+        seen, side = [], []
+        tag = OutputTag("late")
+        holder, context = _Holder(), _Context()
+        context.time = None
+
+        def function(value: int, given: _Context) -> Iterator[Any] | None:
+            seen.append((value, holder.key, given.time))
+            return None if value == 0 else iter([value, (tag, value), (value, value), (tag,)])
+
+        out: list[Any] = []
+        times: list[int] = []
+        more = ([7, 8], times) if name == "gather_timed" else ()
+
+        getattr(loops, name)(
+            function, [0, 1], ["a", "b"], context, holder, out, OutputTag,
+            lambda item, time: side.append((item, time)), *more,
+        )  # fmt: skip
+
+        timed = name == "gather_timed"
+        assert seen == [(0, "a", 7 if timed else None), (1, "b", 8 if timed else None)]
+        assert out == [1, (1, 1), (tag,)]
+        assert side == [((tag, 1), 8 if timed else None)]
+        assert times == ([8, 8, 8] if timed else [])
+
+    def test_an_error_has_the_record_in_hand(self, name: str) -> None:
+        def function(value: int, _context: Any) -> Iterator[int]:
+            yield value
+            raise ValueError("in the middle")
+
+        out: list[Any] = []
+        more = ([7], []) if name == "gather_timed" else ()
+        with pytest.raises(ValueError, match="middle") as caught:
+            getattr(loops, name)(
+                function, [5], ["a"], _Context(), _Holder(), out, OutputTag, out.append, *more
+            )
+
+        assert operator_failed("process", caught.value).record == "5"
+
+
+class TestReferences:
+    """Nothing is kept and nothing let go too often, on the ways of errors too."""
+
+    def test_loops_keep_nothing(self, module: ModuleType) -> None:
+        key, value = ("some", "key"), ("some", "value")
+        before = sys.getrefcount(key), sys.getrefcount(value)
+        for _ in range(50):
+            module.items([value], 0)
+            module.share({key: 0}, [key], [value], ([],))
+            module.fold({key: 1}, [key], [value], lambda _before, _value: None)
+            module.fold_new({}, [key], [value], lambda _value, _held: None, int, [])
+            module.decode(module.encode([value, key]))
+            with pytest.raises(ZeroDivisionError):
+                module.fold({key: 1}, [key], [value], lambda _before, _value: 1 // 0)
+
+        assert (sys.getrefcount(key), sys.getrefcount(value)) == before
+
+    def test_holders_let_go_of_what_they_held(self) -> None:
+        key = ("some", "key")
+        before = sys.getrefcount(key)
+        for _ in range(50):
+            holder, moment = _Holder(), _Context()
+            holder.key = holder.namespace = key
+            moment.time = key  # type: ignore[assignment]
+            del holder, moment
+
+        assert sys.getrefcount(key) == before
+
+
+def test_at_record_raises_the_same_error() -> None:
+    error = ValueError("x")
+
+    with pytest.raises(ValueError, match="x") as caught:
+        at_record(error, 5)
+
+    assert caught.value is error
+
+
+def test_the_compiled_module_has_all_names() -> None:
+    if not loops.COMPILED:
+        pytest.skip("riverrun was installed where there is no C compiler, or RIVERRUN_PURE is set")
+    compiled = importlib.import_module("riverrun.loops._compiled")
+
+    assert set(pure.NAMES) <= set(vars(compiled))
+    assert Path(loops.__file__).with_name("pure.py").exists()
