@@ -28,23 +28,38 @@ _NOTHING: Final = frozenset({"RESUME", "CACHE", "NOP"})
 def run_keys(selector: KeySelector | Callable[[Any], Any]) -> KeysOf:
     """What gives the keys of a run of records."""
     key_of = key_callable(selector)
-    getter = getter_like(key_of)
-    if getter is None:
+    look_up = run_lookup(key_of)
+    if look_up is None:
         return lambda values: [key_of(value) for value in values]
-    index = _index_of(getter)
 
     def keys_of(values: list[Any]) -> list[Any]:
         try:
-            if index is not None and (found := items(values, index)) is not None:
-                return found
-            return list(map(getter, values))
+            return look_up(values)
         except Exception:  # noqa: BLE001  (the selector fails at the same record, in the user's own frame)
             return [key_of(value) for value in values]
 
     return keys_of
 
 
-def getter_like(function: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
+def run_lookup(function: Callable[..., Any]) -> KeysOf | None:
+    """What gives for a run what ``function`` gives for each record, if all it does is to look something up.
+
+    Whatever else ``function`` takes after the record does not matter then.
+    """
+    getter = getter_like(function)
+    if getter is None:
+        return None
+    index = _index_of(getter)
+
+    def look_up(values: list[Any]) -> list[Any]:
+        if index is not None and (found := items(values, index)) is not None:
+            return found
+        return list(map(getter, values))
+
+    return look_up
+
+
+def getter_like(function: Callable[..., Any]) -> Callable[[Any], Any] | None:
     """The getter that gives what ``function`` gives, if all it does is to look something up.
 
     >>> getter_like(lambda record: record[0])
@@ -64,8 +79,14 @@ def getter_like(function: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
     place = 1 if isinstance(function, MethodType) else 0
     if code.co_argcount <= place:
         return None
-    steps = [step for step in dis.get_instructions(code) if step.opname not in _NOTHING]
-    return _getter(steps, code.co_varnames[place])
+    record = code.co_varnames[place]
+    steps = [step for step in dis.get_instructions(code) if not _does_nothing(step, record)]
+    return _getter(steps, record)
+
+
+def _does_nothing(step: dis.Instruction, record: str) -> bool:
+    """Whether a step has no effect on what is looked up, as ``del`` of another argument has not."""
+    return step.opname in _NOTHING or (step.opname == "DELETE_FAST" and step.argval != record)
 
 
 def _index_of(getter: Callable[[Any], Any]) -> int | None:

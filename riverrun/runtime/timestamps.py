@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from riverrun.api.columns import Column, times_of
@@ -18,6 +19,7 @@ from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
 from riverrun.core.short_repr import short_repr
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from riverrun.runtime.run_keys import run_lookup
 from riverrun.serde.columns import ColumnRun
 
 AssignRun: TypeAlias = Callable[[list[Any], list[int] | None], list[int]]
@@ -57,19 +59,25 @@ class _AssignedTimes:
     def __init__(self, name: str, assign: Callable[[Any, int], int]) -> None:
         self._name = name
         self._assign = assign
+        self._look_up = run_lookup(assign)
 
     def __call__(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
-        assign = self._assign
-        if timestamps is None:
-            times = [assign(value, MIN_TIMESTAMP) for value in values]
-        else:
-            times = [assign(value, time) for value, time in zip(values, timestamps, strict=True)]
+        times = self._assigned(values, timestamps)
         if _fit(times):
             return times
         checked = []
         for value, time in zip(values, times, strict=True):
             checked.append(self._checked(value, time))
         return checked
+
+    def _assigned(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
+        assign, look_up = self._assign, self._look_up
+        if look_up is not None:
+            with suppress(Exception):  # the assigner fails at the same record, in the user's own frame
+                return look_up(values)
+        if timestamps is None:
+            return [assign(value, MIN_TIMESTAMP) for value in values]
+        return [assign(value, time) for value, time in zip(values, timestamps, strict=True)]
 
     def _checked(self, value: Any, time: Any) -> int:
         try:

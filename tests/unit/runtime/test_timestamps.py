@@ -105,3 +105,24 @@ def test_ingestion_time_does_not_go_back_with_the_clock() -> None:
     times = iter([100, 90])
     alone = IngestionTimeAssigner(Shaky())
     assert [alone.extract_timestamp("a", 0) for _ in range(2)] == [100, 100]
+
+
+class _Second(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        del record_timestamp
+        return value[1]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("assigner", [_Second(), lambda value, so_far: value[1]])
+def test_an_assigner_that_only_looks_up_gives_what_it_would_if_called(assigner: Any) -> None:
+    run = assigned(assigner)
+
+    assert run([("a", 7), ("b", 8)], None) == [7, 8]
+    assert run([["a", 7]], [5]) == [7]
+
+
+def test_an_assigner_that_looks_up_in_vain_fails_in_its_own_frame() -> None:
+    with pytest.raises(IndexError) as caught:
+        assigned(_Second())([("a", 7), ("b",)], None)
+
+    assert caught.traceback[-1].name == "extract_timestamp"
