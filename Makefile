@@ -55,6 +55,7 @@ bench: setup ## every system on every workload, published in docs/benchmarks; QU
 	@$(BIN)/python -m benchmarks.run $(if $(QUICK),--quick,--publish)
 
 bench-guard: setup ## whether the hot paths still cost what they did, beside a bare loop
+	@RIVERRUN_PURE=1 $(BIN)/python -m benchmarks.guard
 	@$(BIN)/python -m benchmarks.guard
 
 clean: ## remove the environment and everything generated

@@ -8,7 +8,9 @@ record of a bare Python loop costs. Two costs are looked at, never time on the c
   what is done in C, so paths that seem lost are looked at again before they count as lost.
 
 Ends with 1 if a path costs a fifth more than the stored ratio says, or half more in CPU time. Where none are
-stored for this Python it says so and ends with 0. ``--update`` stores what is measured now; nobody has to after a gain.
+stored for this Python it says so and ends with 0. ``RIVERRUN_PURE=1`` looks at the loops in Python where compiled
+ones are there; ``make bench-guard`` looks at both. ``--update`` stores what is measured now; nobody has to after a
+gain.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Costs now beside those stored: which path lost how much.
 
 A ratio is the cost of a record on a path divided by that of a record of the bare loop. The stored ones
-are kept by unit (bytecode, instructions, cpu) and by minor version of Python, since interpreters differ,
-with the processor that they were measured on.
+are kept by unit (bytecode, instructions, cpu) and by minor version of Python, since interpreters differ, apart
+for loops that are compiled and those that are not, with the processor that they were measured on.
 """
 
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from benchmarks.guard import bytecode
+from riverrun.loops import COMPILED
 
 ALLOWED: Final = 0.20
 """The loss that is let pass: a path may cost this much more than it did."""
@@ -108,8 +109,9 @@ def failed(compared: list[Verdict]) -> list[str]:
 
 
 def this_python() -> str:
-    """The minor version that ratios are kept by."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
+    """What ratios are kept by: the minor version, and whether the hottest loops are compiled."""
+    loops = " with compiled loops" if COMPILED else ""
+    return f"{sys.version_info.major}.{sys.version_info.minor}{loops}"
 
 
 def this_processor() -> str:
