@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from riverrun import __version__
+from riverrun.loops import COMPILED
 from riverrun.spark.driver.settings import SettingsDoNotServe, check_context
 from riverrun.spark.java import JavaNotFound, find_java
 
@@ -48,6 +49,7 @@ def findings(env: Mapping[str, str]) -> Iterator[Finding]:
     """
     yield Finding("riverrun", __version__)
     yield _python()
+    yield _loops()
     for package in _SPARK_PACKAGES:
         yield _package(package)
     yield _java(env)
@@ -60,6 +62,13 @@ def _python() -> Finding:
     if sys.version_info >= OLDEST_PYTHON:
         return Finding("Python", found)
     return Finding("Python", found, Health.MISSING, "install Python 3.11 or newer")
+
+
+def _loops() -> Finding:
+    if COMPILED:
+        return Finding("loops", "compiled")
+    advice = "slower: install riverrun where there is a C compiler and Python's headers"
+    return Finding("loops", "in Python", Health.ODD, advice)
 
 
 def _package(name: str) -> Finding:

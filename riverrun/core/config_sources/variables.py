@@ -34,6 +34,7 @@ OTHER_VARIABLES: Final = frozenset(
         FILE_VARIABLE,
         FOLDER_VARIABLE,
         "RIVERRUN_JAVA_SEARCH",
+        "RIVERRUN_PURE",
         "RIVERRUN_STATE_DIR",
         "RIVERRUN_TEST_MARK",
     }
