@@ -394,6 +394,25 @@ MASTER: Final = ConfigOption(
 FRAME_BYTES: Final = ConfigOption(
     "riverrun.frame.bytes", MEMORY, 64 << 10, "a buffer that holds this much leaves at once"
 )
+LOCAL_FRAME_BYTES: Final = ConfigOption(
+    "riverrun.frame.local-bytes",
+    MEMORY,
+    256 << 10,
+    "frames from this size on go through memory that tasks on one machine share, not through Spark",
+)
+LOCAL_FRAME_MEMORY: Final = ConfigOption(
+    "riverrun.frame.local-memory",
+    MEMORY,
+    16 << 20,
+    "how much of that memory a task may hold; 0: all frames go through Spark",
+)
+LOCAL_FRAME_FOLDER: Final = ConfigOption(
+    "riverrun.frame.local-folder",
+    optional(STRING),
+    None,
+    "where that memory is: a folder that the tasks of a machine share; "
+    "/dev/shm if there is room, else the folder for temporary files, unless set",
+)
 HEARTBEAT_INTERVAL: Final = ConfigOption("riverrun.heartbeat.interval", DURATION, _s(1))
 HEARTBEAT_TIMEOUT: Final = ConfigOption("riverrun.heartbeat.timeout", DURATION, _s(50))
 METRICS_INTERVAL: Final = ConfigOption("riverrun.metrics.interval", DURATION, _s(1))

@@ -53,6 +53,8 @@ class Register(msgspec.Struct, frozen=True, tag=True):
     host: str
     task_manager: str | None = None
     """Id of the executor that runs the task; ``None`` when the task cannot tell."""
+    shared: str | None = None
+    """Token of the folder that the task shares with others on its machine; ``None``: with nobody."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, tag=True):
@@ -173,6 +175,9 @@ class Rejected(msgspec.Struct, frozen=True, tag=True):
 
 class Start(msgspec.Struct, frozen=True, tag=True):
     """Every subtask is registered: records may flow."""
+
+    nearby: tuple[int, ...] = ()
+    """The partitions of the next layer whose tasks share the task's folder."""
 
 
 class Cancel(msgspec.Struct, frozen=True, tag=True):

@@ -32,6 +32,8 @@ from riverrun.serde.columns import ColumnRun, TimeColumn, plain_times
 
 VERSION: Final = 1
 FILLER: Final = b""
+WIDE_BYTES: Final = 1 << 18
+"""A frame of this size or more is not put together before that is needed."""
 
 _HEADER: Final = struct.Struct("<BHIIIQ")
 _ELEMENT: Final = struct.Struct("<BI")
@@ -76,6 +78,32 @@ def encode_frame(header: FrameHeader, elements: Iterable[bytes | memoryview]) ->
     return b"".join((head, *elements))
 
 
+class WideFrame:
+    """A large frame in pieces: its header and encoded elements, one after the other."""
+
+    __slots__ = ("_size", "pieces")
+
+    def __init__(self, pieces: list[bytes | memoryview]) -> None:
+        self.pieces = pieces
+        self._size = sum(map(len, pieces))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def joined(self) -> bytes:
+        """The frame."""
+        return b"".join(self.pieces)
+
+
+def wide_frame(
+    header: FrameHeader, elements: list[bytes | memoryview], size: int
+) -> bytes | WideFrame:
+    """As ``encode_frame``, but elements of ``size`` bytes are left in pieces if that is large."""
+    if size < WIDE_BYTES:
+        return encode_frame(header, elements)
+    return WideFrame([encode_frame(header, ()), *elements])
+
+
 def decode_header(frame: bytes | memoryview) -> FrameHeader:
     """The header alone, which is all a relay needs."""
     if len(frame) < _HEADER.size:
@@ -93,14 +121,20 @@ def encode_records(
     codec_tag: int, count: int, run: bytes | memoryview, timestamps: Sequence[int] | None
 ) -> list[bytes | memoryview]:
     """The pieces of a Records element around an encoded run (joined by ``encode_frame``)."""
+    return [*records_head(codec_tag, count, len(run), timestamps), run]
+
+
+def records_head(
+    codec_tag: int, count: int, size: int, timestamps: Sequence[int] | None
+) -> tuple[bytes, ...]:
+    """What comes before an encoded run of ``size`` bytes in a Records element."""
     times = b"" if timestamps is None else _times_as_bytes(timestamps)
-    body = _RECORDS.size + len(times) + len(run)
-    return [
+    body = _RECORDS.size + len(times) + size
+    return (
         _ELEMENT.pack(_TAG_RECORDS, body),
         _RECORDS.pack(codec_tag, timestamps is not None, count),
         times,
-        run,
-    ]
+    )
 
 
 def encode_control(element: Element) -> bytes:

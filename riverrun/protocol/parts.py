@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from riverrun.protocol.frames import FrameError, decode_header
+from riverrun.protocol.frames import FrameError, WideFrame, decode_header
 
 MOST_BYTES: Final = 1 << 19
 """Bytes of the largest row: a power of two, as the JVM's buffers are."""
@@ -24,8 +24,10 @@ _MARK: Final = 0x7F
 _ROOM: Final = MOST_BYTES - _PART.size
 
 
-def in_parts(frame: bytes | memoryview) -> list[bytes | memoryview]:
+def in_parts(frame: bytes | memoryview | WideFrame) -> list[bytes | memoryview]:
     """The rows that ``frame`` is sent as: itself, unless it is too large."""
+    if isinstance(frame, WideFrame):
+        frame = frame.joined()
     if len(frame) <= MOST_BYTES:
         return [frame]
     header = decode_header(frame)

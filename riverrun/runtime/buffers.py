@@ -9,7 +9,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from riverrun.protocol.frames import FrameHeader, encode_frame, encode_records
+from riverrun.protocol.frames import (
+    FrameHeader,
+    WideFrame,
+    encode_records,
+    records_head,
+    wide_frame,
+)
 from riverrun.runtime.failures import OperatorFailed
 from riverrun.serde.columns import ColumnRun, Indices, TimeColumn
 from riverrun.serde.empty_columns import size_of
@@ -94,14 +100,14 @@ class Channel:
         self.consumer, self.target = consumer, target
         self.sequence = 0
 
-    def frame(self, elements: list[bytes | memoryview]) -> bytes:
-        """The next frame of this channel."""
+    def frame(self, elements: list[bytes | memoryview], size: int) -> bytes | WideFrame:
+        """The next frame of this channel, of elements of about ``size`` bytes."""
         producer = self._producer
         header = FrameHeader(
             producer.attempt, self._edge, producer.subtask, self.consumer, self.sequence
         )
         self.sequence += 1
-        return encode_frame(header, elements)
+        return wide_frame(header, elements, size)
 
 
 class ChannelBuffer:
@@ -181,12 +187,14 @@ class ChannelBuffer:
         count = len(values)
         timestamps = self.timestamps or None
         try:
-            run = self._codec.encode(values)
+            pieces = self._codec.encode_pieces(values)
         except (TypeError, ValueError) as error:
             raise OperatorFailed(self._operator, getattr(error, "value_repr", None)) from error
-        self._sealed += encode_records(self._codec.tag, count, run, timestamps)
-        self._sealed_bytes += len(run)
-        self.limit = max(1, min(_MOST_RECORDS, self._frame_bytes * count // max(1, len(run))))
+        size = sum(map(len, pieces))
+        self._sealed += records_head(self._codec.tag, count, size, timestamps)
+        self._sealed += pieces
+        self._sealed_bytes += size
+        self.limit = max(1, min(_MOST_RECORDS, self._frame_bytes * count // max(1, size)))
         values.clear()
         self.timestamps.clear()
 
@@ -212,12 +220,13 @@ class ChannelBuffer:
         self.seal()
         self._sealed.append(element)
 
-    def take(self) -> list[tuple[int, bytes]]:
+    def take(self) -> list[tuple[int, bytes | WideFrame]]:
         """Everything in the buffer as frames: (target partition, frame) for each channel."""
         self.seal()
         if not self._sealed:
             return []
-        frames = [(channel.target, channel.frame(self._sealed)) for channel in self.channels]
+        sealed, size = self._sealed, self._sealed_bytes
+        frames = [(channel.target, channel.frame(sealed, size)) for channel in self.channels]
         self._sealed = []
         self._sealed_bytes = 0
         return frames

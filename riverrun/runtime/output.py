@@ -15,7 +15,7 @@ from typing import Any
 from riverrun.graph.deployment import OutEdge
 from riverrun.graph.partitioning import Broadcast, Forward, Global
 from riverrun.protocol.elements import Element
-from riverrun.protocol.frames import FILLER, encode_control
+from riverrun.protocol.frames import FILLER, WideFrame, encode_control
 from riverrun.runtime.buffers import Channel, ChannelBuffer, FlushTiming, Producer
 from riverrun.runtime.column_partitioners import column_spread
 from riverrun.runtime.failures import OperatorFailed, operator_failed
@@ -31,11 +31,18 @@ class Outbox:
     __slots__ = ("bytes_out", "frames")
 
     def __init__(self) -> None:
-        self.frames: list[tuple[int, bytes]] = []
+        self.frames: list[tuple[int, bytes | WideFrame]] = []
         self.bytes_out = 0
 
     def take(self) -> list[tuple[int, bytes]]:
         """Everything waiting; the outbox is empty afterwards."""
+        return [
+            (target, frame.joined() if isinstance(frame, WideFrame) else frame)
+            for target, frame in self.take_wide()
+        ]
+
+    def take_wide(self) -> list[tuple[int, bytes | WideFrame]]:
+        """As ``take``, but large frames are left in pieces."""
         frames, self.frames = self.frames, []
         return frames
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from riverrun.graph.deployment import RelayDeployment
 from riverrun.protocol.frames import FILLER, FrameError, decode_header
+
+Frame = TypeVar("Frame", bytes, memoryview)
 
 
 class Relay:
@@ -14,7 +18,7 @@ class Relay:
         self._owed: dict[int, None] = {}
         self.bytes_through = 0
 
-    def forward(self, frame: bytes) -> tuple[int, bytes]:
+    def forward(self, frame: Frame) -> tuple[int, Frame]:
         """Where ``frame`` goes next."""
         header = decode_header(frame)
         targets = self.deployment.targets.get(header.edge)  # type: ignore[call-overload]

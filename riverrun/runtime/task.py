@@ -333,13 +333,13 @@ class Task:
         assert self._source is not None  # noqa: S101  (asked by turn)
         if self._source.ended or self._had_finished or self._checkpoints.suspended:
             return False
-        start = self._clock.monotonic()
+        start, sent = self._clock.monotonic(), self.outbox.bytes_out
         if self._source.poll_at() > start:
             return False
         count = self._source.poll(self._pacer.limit)
         if not count:
             return False
-        self._pacer.observe(count, self._clock.monotonic() - start)
+        self._pacer.observe(count, self._clock.monotonic() - start, self.outbox.bytes_out - sent)
         return True
 
     def _read_inputs(self) -> bool:
@@ -351,11 +351,12 @@ class Task:
             raise operator_failed(self._chain.head.name, error) from error
         if taken is None:
             return False
-        start = self._clock.monotonic()
+        start, sent = self._clock.monotonic(), self.outbox.bytes_out
         channel, element = taken
         self._handle(channel, element)
         if isinstance(element, Records):
-            self._pacer.observe(len(element.values), self._clock.monotonic() - start)
+            took = self._clock.monotonic() - start
+            self._pacer.observe(len(element.values), took, self.outbox.bytes_out - sent)
         return True
 
     def _handle(self, channel: InputChannel, element: Element) -> None:

@@ -19,6 +19,11 @@ _PROTOCOL: Final = 5
 _UNPICKLABLE: Final = (pickle.PicklingError, AttributeError, TypeError)
 _LARGE: Final = 1024
 """Bytes of a record that count as many."""
+_MANY: Final = 16
+"""Values of a run whose own bytes are not worth a piece each."""
+_PAYLOAD: Final = 1 << 18
+"""Bytes of a piece that can only be a value's own: pickle's frames end at the first value after 64 kB."""
+_BYTES: Final = frozenset({bytes})
 
 
 class UnpicklableValue(TypeError):  # noqa: N818 - the name says what it is about
@@ -61,6 +66,11 @@ class PickleRunCodec:
         values = plain_rows(values)
         return pickled(values if self._coerce is None else list(map(self._coerce, values)))
 
+    def encode_pieces(self, values: list[Any]) -> list[bytes]:
+        """The same pickle in pieces, of which large ``bytes`` are the values' own."""
+        values = plain_rows(values)
+        return pickled_pieces(values if self._coerce is None else list(map(self._coerce, values)))
+
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a pickle."""
         values = loops.decode(data)
@@ -69,14 +79,49 @@ class PickleRunCodec:
 
 def pickled(values: list[Any]) -> bytes:
     """The values as one pickle of protocol 5."""
-    plain = loops.encode(values)
+    plain = _plain(values)
     if plain is not None:
-        return plain if loops.COMPILED else _by_value(values, plain)
+        return plain
     try:
         data = pickle.dumps(values, _PROTOCOL)
     except _UNPICKLABLE:
         return _cloudpickled(values)
     return _by_value(values, data)
+
+
+class _Pieces(list[bytes]):
+    """A file that keeps what is written to it in pieces: the pickler hands large values over as they are."""
+
+    write = list.append
+
+
+def pickled_pieces(values: list[Any]) -> list[bytes]:
+    """The values as one pickle of protocol 5, in pieces; those above 64 kB are not copied if they are few."""
+    if len(values) >= _MANY and (plain := _plain(values)) is not None:
+        return [plain]
+    try:
+        return _in_pieces(values)
+    except _UNPICKLABLE:
+        return [_cloudpickled(values)]
+
+
+def _in_pieces(values: list[Any]) -> list[bytes]:
+    pieces = _Pieces()
+    pickle.Pickler(pieces, _PROTOCOL).dump(values)
+    if not _BYTES.issuperset(map(type, pieces)):
+        pieces[:] = map(bytes, pieces)  # a bytearray may still change
+    for piece in pieces:
+        # The names of classes are in the pickle's own pieces, which are smaller.
+        if len(piece) < _PAYLOAD and b"__main__" in piece:
+            return [_cloudpickled(values)]
+    return pieces
+
+
+def _plain(values: list[Any]) -> bytes | None:
+    """A pickle of plain values, which is made in less time; None where it cannot be."""
+    data = loops.encode(values)
+    # The compiled one looks at every value, the one in Python at the first.
+    return data if data is None or loops.COMPILED else _by_value(values, data)
 
 
 def _by_value(values: list[Any], data: bytes) -> bytes:

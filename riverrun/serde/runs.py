@@ -44,6 +44,10 @@ class RunCodec(Protocol):
         """The values as bytes."""
         ...
 
+    def encode_pieces(self, values: list[Any]) -> list[bytes]:
+        """The same bytes in pieces: large payloads need not be copied to be put together."""
+        ...
+
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values that `encode` was given; ``data`` may be reused afterwards."""
         ...
@@ -80,6 +84,10 @@ class ArrowRunCodec:
             self._check(values)
             return pickled(list(map(self.layout.type_info.coerce, values)))
         return self._message(batch)
+
+    def encode_pieces(self, values: list[Any]) -> list[bytes]:
+        """The same in one piece."""
+        return [self.encode(values)]
 
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a record batch."""

@@ -31,7 +31,7 @@ from riverrun.cluster.job_master.decisions import (
 )
 from riverrun.cluster.job_master.job_time import JobTime
 from riverrun.cluster.job_master.reports import TaskReports
-from riverrun.cluster.job_master.tasks import TaskKey, TaskRecord, task_records
+from riverrun.cluster.job_master.tasks import TaskKey, TaskRecord, next_to, task_records
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.links import TaskLink, TaskServer
 from riverrun.cluster.split_messages import passed_on
@@ -150,6 +150,8 @@ class _Member:
 
     record: TaskRecord
     link: TaskLink
+    shared: str | None
+    """Token of the folder it shares with others on its machine."""
 
 
 class JobAttempt:
@@ -308,7 +310,7 @@ class JobAttempt:
             link.send(Rejected(refusal))
             link.close()
             return
-        self._members[link] = _Member(self._state.tasks[key], link)
+        self._members[link] = _Member(self._state.tasks[key], link, register.shared)
         link.send(
             Registered(
                 heartbeat_interval_ms=self._timing.heartbeat_interval_ms,
@@ -370,7 +372,7 @@ class JobAttempt:
     def _carry_out(self, decision: Decision) -> None:
         match decision:
             case StartTasks():
-                self._tell_all(Start())
+                self._start_all()
             case CancelTasks(reason):
                 self._tell_all(Cancel(reason))
             case Disconnect(task):
@@ -388,6 +390,11 @@ class JobAttempt:
                 self._owner.attempt_over(status, failure)
             case _:
                 assert_never(decision)
+
+    def _start_all(self) -> None:
+        shared = {member.record.key: member.shared for member in self._members.values()}
+        for member in self._members.values():
+            member.link.send(Start(next_to(member.record.key, shared)))
 
     def _tell_all(self, message: Down) -> None:
         for member in self._members.values():

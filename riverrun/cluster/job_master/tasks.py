@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -90,6 +90,20 @@ class TaskRecord:
         """
         if status is not self.status and not self.status.is_terminal():
             self._life.go(status, at, failure)
+
+
+def next_to(key: TaskKey, shared: Mapping[TaskKey, str | None]) -> tuple[int, ...]:
+    """The partitions of the next layer whose tasks share a folder with the one at ``key``.
+
+    >>> tokens = {TaskKey(0, 0): "a", TaskKey(1, 0): "a", TaskKey(1, 1): "b", TaskKey(2, 0): "a"}
+    >>> next_to(TaskKey(0, 0), tokens)
+    (0,)
+    """
+    token = shared.get(key)
+    if token is None:
+        return ()
+    found = (each for each, its in shared.items() if its == token and each.layer == key.layer + 1)
+    return tuple(sorted(each.partition for each in found))
 
 
 class TaskTable:

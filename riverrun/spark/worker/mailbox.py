@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from riverrun.core.errors import ExternalError
 from riverrun.protocol.control import Order
 from riverrun.protocol.parts import PartJoiner
+from riverrun.spark.worker.arenas import ConsumerArenas
 from riverrun.spark.worker.rows import frames_of
 
 
@@ -37,8 +38,8 @@ Letter: TypeAlias = memoryview | Closed | InputBroken
 class Mailbox:
     """Letters in arrival order; a reader thread posts, any thread gives orders, the task thread takes."""
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+    def __init__(self, capacity: int, arenas: ConsumerArenas | None = None) -> None:
+        self._capacity, self._arenas = capacity, arenas
         self._letters: deque[Letter] = deque()
         self._orders: deque[Order] = deque()
         self._woken = False
@@ -116,7 +117,7 @@ class Mailbox:
         post, joiner = self._post, PartJoiner()
         try:
             for batch in batches:
-                for frame in frames_of(batch, joiner):
+                for frame in frames_of(batch, joiner, self._arenas):
                     post(frame)
         except BaseException as error:  # noqa: BLE001  (handed to the task thread)
             post(InputBroken(f"the input broke off: {type(error).__name__}: {error}"))

@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,12 +53,14 @@ from riverrun.spark.worker.dead_man import DeadManSwitch
 from riverrun.spark.worker.departure import Departure, TaskCanceled, exit_now, exit_within
 from riverrun.spark.worker.executor_id import executor_id
 from riverrun.spark.worker.inquiries import InquiryDesk
-from riverrun.spark.worker.ledger import TimeLedger
+from riverrun.spark.worker.ledger import Spending, TimeLedger
 from riverrun.spark.worker.logs import write_logs
 from riverrun.spark.worker.mailbox import InputBroken, Mailbox
+from riverrun.spark.worker.nearby import Nearby
 from riverrun.spark.worker.relay_shell import RelayShell
 from riverrun.spark.worker.reporter import InputUsage, MetricsReporter
 from riverrun.spark.worker.rows import empty_batch
+from riverrun.spark.worker.shared_folder import SharedFolder
 from riverrun.spark.worker.task_host import TaskHost
 from riverrun.spark.worker.task_shell import TaskShell
 
@@ -118,7 +121,9 @@ class _Host:
         self._reported = False
         grace_s = to_millis(options.CANCEL_GRACE.get(body.config)) / 1000.0
         self._departure = Departure(grace_s)
-        self._mailbox = Mailbox(options.MAILBOX_FRAMES.get(body.config))
+        folder = SharedFolder.open(body.config, body.job, body.attempt)
+        self._nearby = Nearby(body.config, folder, self._pause)
+        self._mailbox = Mailbox(options.MAILBOX_FRAMES.get(body.config), self._nearby.received)
         self._executor = executor_id()
         self._desk = self._open_desk()
 
@@ -127,6 +132,7 @@ class _Host:
         try:
             with self._departure.interruptible():
                 yield from self._work(control, batches)
+            self._nearby.close()
             control.send(TaskEnded(TaskStatus.FINISHED))
         except _LEAVING:
             # GeneratorExit: Spark stopped reading, or the interrupt hit its code rather than ours.
@@ -149,6 +155,7 @@ class _Host:
             pid=os.getpid(),
             host=socket.gethostname(),
             task_manager=self._executor,
+            shared=self._nearby.token,
         )
         switch = DeadManSwitch()
         switch.press(_CONNECT_S + to_millis(options.HEARTBEAT_TIMEOUT.get(body.config)) / 1000.0)
@@ -157,6 +164,7 @@ class _Host:
                 body.address, body.secret, register, timeout_ms=_CONNECT_S * 1000.0
             )
         except RegistrationRefused:
+            self._nearby.close()
             exit_now()  # the job is ending already: nobody waits for this task
         control.start(
             lambda message: self._on_message(message, control), self._departure.ask, switch=switch
@@ -176,7 +184,8 @@ class _Host:
         match message:
             case Inquiry():
                 self._desk.take(message, control.send)
-            case Start():
+            case Start(nearby):
+                self._nearby.met(nearby)
                 self._started.set()
             case Cancel(reason):
                 self._departure.ask(reason)
@@ -211,7 +220,7 @@ class _Host:
             task.open()
             control.send(StatusChanged(TaskStatus.RUNNING))
             reporter.start()
-            shell = TaskShell(task, self._mailbox, self._clock, self._ledger, host)
+            shell = TaskShell(task, self._mailbox, self._clock, self._ledger, host, self._nearby)
             yield from shell.run(self._started)
         except BaseException as error:
             # Said first: closing runs the user's code, which may take any time.
@@ -228,7 +237,7 @@ class _Host:
         control.send(StatusChanged(TaskStatus.RUNNING))
         reporter = self._reporter(lambda: {"": {"numBytesOut": relay.bytes_through}}, control)
         reporter.start()
-        yield from RelayShell(relay, self._mailbox, self._ledger).run()
+        yield from RelayShell(relay, self._mailbox, self._ledger, self._nearby).run()
         reporter.close()
 
     def _reporter(self, snapshot: Any, control: ControlClient) -> MetricsReporter:
@@ -236,6 +245,12 @@ class _Host:
         room = options.MAILBOX_FRAMES.get(self._body.config)
         usage = InputUsage(lambda: len(self._mailbox), room)
         return MetricsReporter(snapshot, self._ledger, control.send, interval_s, usage)
+
+    def _pause(self, seconds: float) -> None:
+        """Wait because consumers are behind."""
+        self._ledger.enter(Spending.BACK_PRESSURED)
+        time.sleep(seconds)
+        self._ledger.enter(Spending.BUSY)
 
     def _report(self, control: ControlClient, error: BaseException) -> None:
         """Tell the JobMaster why the task fails, once; leaving because one must is no failure."""
@@ -251,6 +266,7 @@ class _Host:
     def _leave(self, control: ControlClient, outcome: TaskStatus) -> NoReturn:
         """Say goodbye and end this process: its socket to Spark is in no state to be used again."""
         exit_within(_GOODBYE_S)
+        self._nearby.close()
         with suppress(RiverrunError):
             control.send(TaskEnded(TaskStatus.FAILED if self._reported else outcome))
         control.close(_GOODBYE_S)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+from riverrun.protocol.frames import FILLER, WideFrame
+from riverrun.protocol.local_frames import is_reference
 from riverrun.protocol.parts import PartJoiner, in_parts
+from riverrun.spark.worker.arenas import ConsumerArenas
+from riverrun.spark.worker.nearby import Nearby
+
+Frame: TypeAlias = bytes | memoryview | WideFrame
 
 _SCHEMA: Final = pa.schema(
     [pa.field("target", pa.int32(), nullable=False), pa.field("frame", pa.binary(), nullable=False)]
@@ -15,32 +21,75 @@ _SCHEMA: Final = pa.schema(
 _BATCH_BYTES: Final = 1 << 20
 
 
-def frames_of(batch: pa.RecordBatch, joiner: PartJoiner) -> Iterator[memoryview]:
-    """The frames that are complete with ``batch``; only those in parts are copied. Fillers are left out."""
+def frames_of(
+    batch: pa.RecordBatch, joiner: PartJoiner, arenas: ConsumerArenas | None = None
+) -> Iterator[memoryview]:
+    """The frames that are complete with ``batch``; only those in parts are copied. Fillers are left out.
+
+    References are replaced by the frames that they stand for: behind this nobody knows of them.
+    """
     column = batch.column(1)
     for index in range(len(column)):
         buffer = column[index].as_buffer()
-        if buffer is not None and buffer.size:
-            frame = joiner.add(memoryview(buffer))
-            if frame is not None:
-                yield frame
+        if buffer is None or not buffer.size:
+            continue
+        row = memoryview(buffer)
+        if arenas is not None and is_reference(row):
+            yield arenas.frame(row)
+        elif (frame := joiner.add(row)) is not None:
+            yield frame
 
 
-def batches_of(rows: Sequence[tuple[int, Any]]) -> Iterator[pa.RecordBatch]:
-    """Arrow batches of the ``(target, frame)`` rows, in order; each of about a megabyte at most."""
-    targets: list[int] = []
-    frames: list[Any] = []
-    size = 0
+def batches_of(
+    rows: Sequence[tuple[int, Frame]], nearby: Nearby | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Arrow batches of the ``(target, frame)`` rows, in order; each of about a megabyte at most.
+
+    With ``nearby`` large frames may be replaced by references.
+    """
+    batch = _Batch()
     for target, frame in rows:
-        for part in in_parts(frame):
-            targets.append(target)
-            frames.append(part)
-            size += len(part)
-            if size >= _BATCH_BYTES:
-                yield _batch(targets, frames)
-                targets, frames, size = [], [], 0
-    if targets:
-        yield _batch(targets, frames)
+        size = len(frame)
+        reference = None
+        if nearby is not None and nearby.suits(target, size):
+            reference = nearby.place(frame)
+            if reference is None:
+                # Consumers give back what has reached them only.
+                yield from batch.sent()
+                reference = nearby.place_patiently(frame)
+        for row in in_parts(frame) if reference is None else (reference,):
+            batch.add(target, row, len(row) if reference is None else size)
+            if batch.size >= _BATCH_BYTES:
+                yield from batch.taken()
+    yield from batch.taken()
+
+
+class _Batch:
+    """Rows that leave together."""
+
+    def __init__(self) -> None:
+        self._targets: list[int] = []
+        self._rows: list[Any] = []
+        self.size = 0
+
+    def add(self, target: int, row: bytes | memoryview, size: int) -> None:
+        """Add a row that stands for so many bytes."""
+        self._targets.append(target)
+        self._rows.append(row)
+        self.size += size
+
+    def taken(self) -> Iterator[pa.RecordBatch]:
+        """What there is; nothing is left."""
+        if self._targets:
+            targets, rows = self._targets, self._rows
+            self._targets, self._rows, self.size = [], [], 0
+            yield _batch(targets, rows)
+
+    def sent(self) -> Iterator[pa.RecordBatch]:
+        """As ``taken``, with fillers, so that Spark hands all of it over."""
+        for target in set(self._targets):
+            self.add(target, FILLER, 0)
+        return self.taken()
 
 
 def empty_batch() -> pa.RecordBatch:

@@ -13,6 +13,7 @@ from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.task import Task, Turn
 from riverrun.spark.worker.ledger import Spending, TimeLedger
 from riverrun.spark.worker.mailbox import Closed, InputBroken, Letter, Mailbox
+from riverrun.spark.worker.nearby import Nearby
 from riverrun.spark.worker.rows import batches_of
 
 _FRAMES_AHEAD: Final = 4
@@ -54,12 +55,14 @@ class TaskShell:
         clock: Clock,
         ledger: TimeLedger,
         outside: Outside,
+        nearby: Nearby | None = None,
     ) -> None:
         self._task = task
         self._mailbox = mailbox
         self._clock = clock
         self._ledger = ledger
         self._outside = outside
+        self._nearby = nearby
         self._input_closed = False
         self._said_input_over = False
 
@@ -137,7 +140,7 @@ class TaskShell:
 
     def _hand_over(self) -> Iterator[Any]:
         runs = self._task.client_runs.take()
-        rows = self._task.outbox.take()
+        rows = self._task.outbox.take_wide()
         if not runs and not rows:
             return
         began = self._clock.monotonic()
@@ -146,7 +149,7 @@ class TaskShell:
             for run in runs:
                 self._outside.client_run(run)
             self._ledger.enter(Spending.BUSY)
-        for batch in batches_of(rows):
+        for batch in batches_of(rows, self._nearby):
             self._ledger.enter(Spending.BACK_PRESSURED)
             yield batch
             self._ledger.enter(Spending.BUSY)

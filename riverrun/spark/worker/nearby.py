@@ -1,0 +1,81 @@
+"""Large frames between tasks of one machine: who may send them so, and what is sent in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from riverrun.core import options
+from riverrun.protocol.frames import WideFrame
+from riverrun.spark.worker.arenas import ConsumerArenas, ProducerArena
+from riverrun.spark.worker.shared_folder import SharedFolder
+
+_PAUSE_S: Final = 0.0005
+_PATIENCE: Final = 40
+"""So many pauses in which no consumer gave anything back, and a frame takes the way through Spark."""
+
+
+class Nearby:
+    """One task's share in the folder of its machine. Made before the task registers; ``close`` it.
+
+    Until ``met`` nobody is known to share the folder, and all frames go through Spark.
+    """
+
+    def __init__(
+        self, config: Mapping[str, str], folder: SharedFolder | None, pause: Callable[[float], None]
+    ) -> None:
+        self._folder, self._pause = folder, pause
+        self._partitions: frozenset[int] = frozenset()
+        self._least = options.LOCAL_FRAME_BYTES.get(config)
+        self._most = options.LOCAL_FRAME_MEMORY.get(config)
+        self._arena = None if folder is None else ProducerArena(folder.path, self._most)
+        self.received = None if folder is None else ConsumerArenas(folder.path)
+
+    @property
+    def token(self) -> str | None:
+        """What tells who shares the folder; ``None``: nobody does."""
+        return None if self._folder is None else self._folder.token
+
+    def met(self, partitions: Iterable[int]) -> None:
+        """These partitions of the next layer have the same token."""
+        self._partitions = frozenset(partitions)
+
+    def suits(self, target: int, size: int) -> bool:
+        """Whether a frame of this size for this partition need not go through Spark."""
+        return self._least <= size <= self._most and target in self._partitions and size > 0
+
+    def place(self, frame: bytes | memoryview | WideFrame) -> bytes | None:
+        """The reference to send instead of ``frame``; ``None``: there is no room now."""
+        if self._arena is None:
+            return None
+        pieces = frame.pieces if isinstance(frame, WideFrame) else [frame]
+        reference = self._arena.place(pieces, len(frame))
+        return None if reference is None else reference.encoded()
+
+    def place_patiently(self, frame: bytes | memoryview | WideFrame) -> bytes | None:
+        """As ``place``, but wait as long as consumers give room back; what is placed must have been sent.
+
+        Not for ever: a consumer may have to see this frame before it can let go of an earlier one.
+        """
+        reference, patience, held = None, _PATIENCE, self._held()
+        while held and patience:
+            self._pause(_PAUSE_S)
+            still = self._held()
+            if still == held:
+                patience -= 1
+                continue
+            reference = self.place(frame)
+            if reference is not None:
+                break
+            patience, held = _PATIENCE, still
+        return reference
+
+    def close(self) -> None:
+        """Leave the folder; the last one removes it. May be called twice."""
+        if self._arena is not None:
+            self._arena.close()
+        if self._folder is not None:
+            self._folder.close()
+
+    def _held(self) -> int:
+        return 0 if self._arena is None else self._arena.held
