@@ -40,6 +40,7 @@ class ProducerArena:
         self._segments = Segments(limit)
         self._grown = 0
         self._file: int | None = None
+        self._memory: mmap.mmap | None = None
 
     def place(self, pieces: Sequence[bytes | memoryview], size: int) -> Reference | None:
         """Write the frame that ``pieces`` are one after the other; ``None``: there is no room for it."""
@@ -69,7 +70,7 @@ class ProducerArena:
         if not self.held:
             (self._folder / self._id.hex()).unlink(missing_ok=True)
         os.close(self._file)
-        self._file = None
+        self._file = self._memory = None
 
     def _collect(self) -> None:
         taken = self._segments.taken
@@ -87,6 +88,12 @@ class ProducerArena:
         file = self._opened()
         os.pwrite(file, bytes((_TAKEN,)), segment.number)
         position = segment.offset
+        if self._memory is not None and position + segment.size <= self._grown:
+            # The file has all pages up to there: nothing can fail, and to copy is all that it costs.
+            for piece in pieces:
+                self._memory[position : position + len(piece)] = piece
+                position += len(piece)
+            return
         for first in range(0, len(pieces), _MOST_PIECES):
             some = pieces[first : first + _MOST_PIECES]
             wanted = sum(map(len, some))
@@ -103,7 +110,7 @@ class ProducerArena:
             os.ftruncate(
                 file, self._limit
             )  # consumers map all of it; it holds what is written only
-            self._file = file
+            self._file, self._memory = file, mmap.mmap(file, self._limit)
         return self._file
 
 
