@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import psutil
 
+from riverrun.spark.worker.shared_folder import abandoned
 from riverrun.testing import processes
 
 _LOOK_S: Final = 0.05
@@ -110,7 +111,9 @@ def _folders() -> frozenset[str]:
         # All jobs share it, so that it stays; what is in it does not.
         found.remove(scratch)
         found.update(scratch.glob("*/*"))
-    return frozenset(f"left in the temporary folder: {path.relative_to(root)}" for path in found)
+    left = {f"left in the temporary folder: {path.relative_to(root)}" for path in found}
+    # Those of other programs' jobs are there too, and in use.
+    return frozenset(left | {f"left in memory: {path}" for path in abandoned()})
 
 
 def _spark_jobs(session: Any) -> frozenset[str]:

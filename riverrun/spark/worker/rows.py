@@ -70,12 +70,15 @@ class _Batch:
     def __init__(self) -> None:
         self._targets: list[int] = []
         self._rows: list[Any] = []
+        self._owed: set[int] = set()
+        """The targets whose last row is no filler."""
         self.size = 0
 
     def add(self, target: int, row: bytes | memoryview, size: int) -> None:
         """Add a row that stands for so many bytes."""
         self._targets.append(target)
         self._rows.append(row)
+        (self._owed.add if len(row) else self._owed.discard)(target)
         self.size += size
 
     def taken(self) -> Iterator[pa.RecordBatch]:
@@ -86,8 +89,8 @@ class _Batch:
             yield _batch(targets, rows)
 
     def sent(self) -> Iterator[pa.RecordBatch]:
-        """As ``taken``, with fillers, so that Spark hands all of it over."""
-        for target in set(self._targets):
+        """As ``taken``, with fillers, so that Spark hands over all that was ever taken from here."""
+        for target in sorted(self._owed):
             self.add(target, FILLER, 0)
         return self.taken()
 

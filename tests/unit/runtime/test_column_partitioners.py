@@ -23,7 +23,13 @@ from riverrun.graph.partitioning import (
     Shuffle,
 )
 from riverrun.protocol.elements import Records
-from riverrun.protocol.frames import EncodedRun, decode_elements, decode_header, split_elements
+from riverrun.protocol.frames import (
+    EncodedRun,
+    WideFrame,
+    decode_elements,
+    decode_header,
+    split_elements,
+)
 from riverrun.runtime.buffers import Producer
 from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.serde.columns import ColumnRun, TimeColumn, layout_of
@@ -163,7 +169,7 @@ def test_long_runs_are_cut() -> None:
         element.count
         for _, frame in outbox.frames
         if frame
-        for element in split_elements(frame)
+        for element in split_elements(frame.joined() if isinstance(frame, WideFrame) else frame)
         if isinstance(element, EncodedRun)
     ]
     assert len(sizes) > 3
