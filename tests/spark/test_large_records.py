@@ -82,6 +82,22 @@ def test_they_arrive_whole_and_once_on_every_way(
     wait_until(lambda: not left_in(tmp_path), what="the removal of the shared memory")
 
 
+@pytest.mark.parametrize(("memory", "shared"), [("16 mb", True), ("0", False)])
+def test_they_lie_in_shared_memory_unless_that_is_switched_off(
+    make_env: MakeEnv, memory: str, shared: bool, tmp_path: Path
+) -> None:
+    folder = str(tmp_path)
+    env = make_env(
+        2, {"riverrun.frame.local-folder": folder, "riverrun.frame.local-memory": memory}
+    )
+    blobs = env.from_source(
+        DataGeneratorSource(blob, RECORDS), WatermarkStrategy.no_watermarks(), "blobs"
+    )
+    arenas = blobs.rebalance().map(lambda _: len(list(Path(folder).glob("*/" + 32 * "[0-9a-f]"))))
+    with arenas.execute_and_collect() as results:
+        assert any(results) is shared
+
+
 @pytest.mark.parametrize("unaligned", ["false", "true"], ids=["aligned", "unaligned"])
 def test_after_a_kill_they_arrive_once_and_nothing_is_left_behind(
     make_env: MakeEnv, unaligned: str, tmp_path: Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from riverrun.core import options
@@ -73,9 +74,11 @@ class Nearby:
     def close(self) -> None:
         """Leave the folder; the last one removes it. May be called twice."""
         if self._arena is not None:
-            self._arena.close()
+            with suppress(OSError):
+                self._arena.close()
         if self._folder is not None:
-            self._folder.close()
+            with suppress(OSError):
+                self._folder.close()
 
     def _held(self) -> int:
         return 0 if self._arena is None else self._arena.held

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from riverrun.cluster.accumulators import merged
 from riverrun.cluster.engine import ControlAccess
 from riverrun.cluster.heartbeats import HeartbeatWatch
+from riverrun.cluster.job_master.tasks import TaskKey, next_to
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.core import options
 from riverrun.core.errors import ConfigError, ExternalError, InternalError, NotPicklable
@@ -106,3 +107,20 @@ def test_only_what_may_get_better_is_worth_another_attempt(
     error: Exception, retryable: bool
 ) -> None:
     assert failure_of(error).retryable is retryable
+
+
+KEYS = st.builds(TaskKey, st.integers(0, 2), st.integers(0, 3))
+
+
+@given(st.dictionaries(KEYS, st.one_of(st.none(), st.sampled_from("ab"))))
+def test_near_is_who_comes_next_and_has_the_same_token(tokens: dict[TaskKey, str | None]) -> None:
+    for key, token in tokens.items():
+        near = {TaskKey(key.layer + 1, partition) for partition in next_to(key, tokens)}
+
+        assert all(tokens[each] == token is not None for each in near)
+        others = {each for each in tokens if each.layer == key.layer + 1} - near
+        assert token is None or all(tokens[each] != token for each in others)
+
+
+def test_nobody_is_near_a_task_that_shares_no_folder() -> None:
+    assert next_to(TaskKey(0, 0), {TaskKey(0, 0): None, TaskKey(1, 0): None}) == ()
