@@ -281,6 +281,30 @@ def choice(*names: str) -> OptionType[str]:
     return OptionType(f"one of {', '.join(names)}", parse, choices=names)
 
 
+def lasting(shortest: Duration) -> OptionType[Duration]:
+    """A duration that is not shorter than ``shortest``."""
+
+    def parse(text: str) -> Duration:
+        duration = parse_duration(text)
+        if duration < shortest:
+            raise ValueError(text)
+        return duration
+
+    return OptionType(f"a duration of at least {shortest}", parse)
+
+
+def at_least(least: int) -> OptionType[int]:
+    """A whole number that is not below ``least``."""
+
+    def parse(text: str) -> int:
+        number = int(text)
+        if number < least:
+            raise ValueError(text)
+        return number
+
+    return OptionType(f"a whole number, {least} or more", parse)
+
+
 def render_map(entries: Mapping[str, str]) -> str:
     """The text that ``parse_map`` reads as ``entries``."""
     return ",".join(f"{_quoted(key)}:{_quoted(value)}" for key, value in entries.items())

@@ -29,6 +29,12 @@ MEANINGS: Final[Mapping[str, str]] = {
     "execution.buffer-timeout.interval": "how long an output buffer waits for more records",
     "execution.buffer-timeout.enabled": "false: a buffer leaves only when it is full or when a "
     "control element follows",
+    "taskmanager.network.memory.buffer-debloat.enabled": "whether a task keeps no more in flight "
+    "towards a consumer than that one works off within the target",
+    "taskmanager.network.memory.buffer-debloat.target": "how long it may take to work off what is "
+    "in flight towards a task; 100 ms at least",
+    "taskmanager.network.memory.buffer-debloat.period": "how often a task measures how much it works off",
+    "taskmanager.network.memory.buffer-debloat.samples": "over how many periods that is averaged, about",
     "metrics.latency.interval": "how often a source sends a latency marker; 0: never",
     "metrics.latency.granularity": "latency is always measured per operator",
     "riverrun.heartbeat.interval": "how often a task and its JobMaster show that they are alive",

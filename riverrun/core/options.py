@@ -22,8 +22,10 @@ from riverrun.core.config_options import (
     STRING,
     ConfigOption,
     OptionType,
+    at_least,
     choice,
     enum_type,
+    lasting,
     optional,
 )
 from riverrun.core.ids import JobId
@@ -124,6 +126,18 @@ BUFFER_TIMEOUT: Final = ConfigOption(
 )
 BUFFER_TIMEOUT_ENABLED: Final = ConfigOption(
     "execution.buffer-timeout.enabled", BOOLEAN, default=True
+)
+DEBLOAT: Final = ConfigOption(
+    "taskmanager.network.memory.buffer-debloat.enabled", BOOLEAN, default=False
+)
+DEBLOAT_TARGET: Final = ConfigOption(
+    "taskmanager.network.memory.buffer-debloat.target", lasting(_ms(100)), _s(1)
+)
+DEBLOAT_PERIOD: Final = ConfigOption(
+    "taskmanager.network.memory.buffer-debloat.period", lasting(_ms(10)), _ms(200)
+)
+DEBLOAT_SAMPLES: Final = ConfigOption(
+    "taskmanager.network.memory.buffer-debloat.samples", at_least(1), 20
 )
 LATENCY_INTERVAL: Final = ConfigOption(
     "metrics.latency.interval", DURATION, _ms(0), "0 turns latency markers off"

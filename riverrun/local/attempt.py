@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from riverrun.cluster.send_limits import SendLimits
 from riverrun.cluster.split_messages import passed_on
 from riverrun.cluster.watermark_alignment import WatermarkAlignmentCoordinator
 from riverrun.core import options
@@ -18,6 +19,7 @@ from riverrun.local.task_host import JobReport, Report, TaskHost
 from riverrun.local.ways import Way
 from riverrun.protocol.control import (
     Down,
+    RecordsAllowed,
     ToEnumerator,
     ToReader,
     WatermarkReported,
@@ -57,6 +59,7 @@ class LocalAttempt:
         """Whether its tasks are closed."""
         self.pipeline = Pipeline(layers, self._host, place.rng, place.clock)
         self._alignment = WatermarkAlignmentCoordinator.of(layers)
+        self._limits = SendLimits.of(layers)
         self._hosts = {host.id: host for host in self.pipeline.hosts}
         self.ways = [way for host in self.pipeline.hosts for way in host.ways]
 
@@ -143,6 +146,9 @@ class LocalAttempt:
         elif isinstance(report, ToEnumerator | ToReader):
             task, message = passed_on(host.id, report)
             self.tell((task,), message)
+        elif isinstance(report, RecordsAllowed):
+            for task, limit in self._limits.passed_on(host.id, report):
+                self.tell((task,), limit)
         else:
             self._report(self, host, report)
 

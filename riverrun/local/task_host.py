@@ -14,7 +14,7 @@ from riverrun.protocol.control import (
     CheckpointAborted,
     InputOver,
     Order,
-    SourceReport,
+    PeerReport,
     StatusChanged,
 )
 from riverrun.runtime.chain import ClientRun
@@ -25,7 +25,7 @@ from riverrun.runtime.task import Task, Turn
 JobReport: TypeAlias = AboutCheckpoints | ClientRun
 """What a task says that concerns the job over all its attempts."""
 
-Report: TypeAlias = JobReport | SourceReport
+Report: TypeAlias = JobReport | PeerReport
 """What a task tells its JobMaster."""
 
 
@@ -80,7 +80,7 @@ class TaskHost:
             self.reports.put(run)
         for snapshot in task.take_snapshots():
             self.writes.put(snapshot)
-        for report in task.take_source_reports():
+        for report in task.take_reports():
             self.reports.put(report)
         if not self._said_input_over and task.input_over:
             self._said_input_over = True

@@ -148,6 +148,21 @@ class EnumeratorPrepared(msgspec.Struct, frozen=True, tag=True):
     checkpoint: int
 
 
+class ChannelAllowance(msgspec.Struct, frozen=True):
+    """How far the producer subtask of a channel may go; see SendUntil."""
+
+    edge: int
+    producer: int
+    until: int
+    frame_bytes: int
+
+
+class RecordsAllowed(msgspec.Struct, frozen=True, tag=True):
+    """What a task gives its producers room for; each of them gets its part as SendUntil."""
+
+    channels: tuple[ChannelAllowance, ...]
+
+
 class TaskEnded(msgspec.Struct, frozen=True, tag=True):
     """Last message: ``outcome`` is FINISHED, CANCELED or FAILED."""
 
@@ -232,6 +247,16 @@ class PrepareEnumerator(msgspec.Struct, frozen=True, tag=True):
     checkpoint: int
 
 
+class SendUntil(msgspec.Struct, frozen=True, tag=True):
+    """The task may have sent ``until`` records in all to ``consumer`` over ``edge``, then has to wait."""
+
+    edge: int
+    consumer: int
+    until: int
+    frame_bytes: int
+    """How large a frame of that channel should be at most."""
+
+
 class Credit(msgspec.Struct, frozen=True, tag=True):
     """The client has taken ``bytes`` payload bytes of this task's runs."""
 
@@ -258,6 +283,7 @@ Up: TypeAlias = (
     | ToEnumerator
     | ToReader
     | EnumeratorPrepared
+    | RecordsAllowed
     | InquiryAnswer
     | TaskEnded
 )
@@ -271,6 +297,9 @@ AboutCheckpoints: TypeAlias = (
 SourceReport: TypeAlias = WatermarkReported | ToEnumerator | ToReader | EnumeratorPrepared
 """What a source says that concerns other subtasks."""
 
+PeerReport: TypeAlias = SourceReport | RecordsAllowed
+"""What a task says that concerns other subtasks."""
+
 Order: TypeAlias = (
     TriggerCheckpoint
     | CheckpointCompleted
@@ -279,6 +308,7 @@ Order: TypeAlias = (
     | FromReader
     | FromEnumerator
     | PrepareEnumerator
+    | SendUntil
 )
 """What a task does between two turns because the JobMaster says so."""
 

@@ -16,6 +16,7 @@ from riverrun.protocol.frames import (
     records_head,
     wide_frame,
 )
+from riverrun.runtime.debloating import ChannelLimits
 from riverrun.runtime.failures import OperatorFailed
 from riverrun.serde.columns import ColumnRun, Indices, TimeColumn
 from riverrun.serde.empty_columns import size_of
@@ -126,6 +127,7 @@ class ChannelBuffer:
         "_column_times",
         "_columns",
         "_frame_bytes",
+        "_most_bytes",
         "_operator",
         "_sealed",
         "_sealed_bytes",
@@ -148,6 +150,7 @@ class ChannelBuffer:
         self.owes_filler = False
         self._codec = codec
         self._frame_bytes = frame_bytes
+        self._most_bytes = _MOST_BYTES
         self._sealed: list[bytes | memoryview] = []
         self._sealed_bytes = 0
         self._columns: list[ColumnRun] = []
@@ -206,7 +209,7 @@ class ChannelBuffer:
         stamps = None if not times else times[0] if len(times) == 1 else np.concatenate(times)
         size = size_of(batch) if layout.may_have_empty else batch.nbytes
         # Pieces of a few frames: what is in flight should stay small, and so should a turn.
-        piece = min(count, max(1, _MOST_BYTES * count // max(1, size)))
+        piece = min(count, max(1, self._most_bytes * count // max(1, size)))
         for start in range(0, count, piece):
             part = ColumnRun(layout, batch.slice(start, piece))
             cut = None if stamps is None else TimeColumn(stamps[start : start + piece])
@@ -230,3 +233,36 @@ class ChannelBuffer:
         self._sealed = []
         self._sealed_bytes = 0
         return frames
+
+
+class DebloatedBuffer(ChannelBuffer):
+    """A buffer that knows how many records its consumers have room for, and sends frames to their measure."""
+
+    __slots__ = ("_frames", "_largest", "_limits", "_sealed_records")
+
+    def __init__(
+        self, channels: list[Channel], codec: RunCodec, frame_bytes: int, operator: str
+    ) -> None:
+        super().__init__(channels, codec, frame_bytes, operator)
+        self._largest = frame_bytes
+        self._limits = ChannelLimits([channel.consumer for channel in channels])
+        self._frames: dict[int, int] = {}
+        self._sealed_records = 0
+
+    @property
+    def room(self) -> int:
+        """How many records more may be added; not above 0: the consumers are behind."""
+        return self._limits.room(self._sealed_records + self.count)
+
+    def granted(self, consumer: int, until: int, frame_bytes: int) -> None:
+        """``consumer`` takes so many records in all, in frames of about this size."""
+        self._limits.granted(consumer, until)
+        self._frames[consumer] = frame_bytes
+        before, self._frame_bytes = self._frame_bytes, min(self._largest, *self._frames.values())
+        if self._frame_bytes < before:
+            self.limit = max(1, self.limit * self._frame_bytes // before)
+        self._most_bytes = _MOST_BYTES * self._frame_bytes // self._largest
+
+    def seal(self) -> None:
+        self._sealed_records += self.count
+        super().seal()

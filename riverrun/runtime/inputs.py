@@ -137,6 +137,11 @@ class Inputs:
         return bool(self._restored) or (self._rest is not None and self._takes_restored)
 
     @property
+    def took_restored(self) -> bool:
+        """Whether what was taken last had been in flight when the job was saved."""
+        return self._takes_restored
+
+    @property
     def waiting_records(self) -> int:
         """How many records were received and not yet taken."""
         queues = (self._restored, self._released, self._deferred)

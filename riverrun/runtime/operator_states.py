@@ -40,6 +40,8 @@ class TaskResources:
     """Asks for a turn of the task soon; may be called from any thread."""
     aside: Callable[[Callable[[], None]], None] = lambda call: call()
     """Runs what may block beside the task, one thing after the other; at once where nobody waits."""
+    queued: Callable[[], int] = lambda: 0
+    """How many frames wait in front of the task; may be asked from any thread."""
 
 
 class OperatorStates:

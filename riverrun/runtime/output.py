@@ -12,14 +12,22 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from riverrun.graph.deployment import OutEdge
+from riverrun.graph.deployment import OutEdge, TaskDeployment
 from riverrun.graph.partitioning import Broadcast, Forward, Global
 from riverrun.protocol.elements import Element
 from riverrun.protocol.frames import FILLER, WideFrame, encode_control
-from riverrun.runtime.buffers import Channel, ChannelBuffer, FlushTiming, Producer
+from riverrun.runtime.buffers import (
+    Channel,
+    ChannelBuffer,
+    DebloatedBuffer,
+    FlushTiming,
+    Producer,
+)
 from riverrun.runtime.column_partitioners import column_spread
+from riverrun.runtime.debloating import UNLIMITED
 from riverrun.runtime.failures import OperatorFailed, operator_failed
 from riverrun.runtime.partitioners import spread
+from riverrun.runtime.settings import TaskSettings
 from riverrun.serde.columns import ColumnRun, plain_rows, plain_times, time_array
 from riverrun.serde.runs import ArrowRunCodec, codec_for
 from riverrun.serde.stable_hash import KeyHashError
@@ -58,7 +66,9 @@ class EdgeOutput:
         frame_bytes: int,
         outbox: Outbox,
         rng: random.Random,
+        debloated: bool = False,
     ) -> None:
+        self.edge = edge.edge
         codec = codec_for(edge.type_info)
         channels = [
             Channel(producer, edge.edge, consumer, edge.targets[consumer])
@@ -67,9 +77,9 @@ class EdgeOutput:
         # Channels of a broadcast carry the same content: one buffer, encoded once, serves them all.
         together = isinstance(edge.partitioning, Broadcast)
         groups = [channels] if together else [[channel] for channel in channels]
-        self._buffers = [
-            ChannelBuffer(group, codec, frame_bytes, producer.operator) for group in groups
-        ]
+        make = DebloatedBuffer if debloated else ChannelBuffer
+        self._buffers = [make(group, codec, frame_bytes, producer.operator) for group in groups]
+        self._debloated = [each for each in self._buffers if isinstance(each, DebloatedBuffer)]
         self._spread = spread(edge, self._buffers, rng)
         self._spread_columns = column_spread(edge, self._buffers, rng)
         self._column_layout = (
@@ -144,6 +154,17 @@ class EdgeOutput:
         """How many records wait in the buffers."""
         return sum(buffer.count for buffer in self._buffers)
 
+    @property
+    def room(self) -> int:
+        """How many records may be emitted before a consumer has to catch up; not above 0: none."""
+        return min((buffer.room for buffer in self._debloated), default=UNLIMITED)
+
+    def granted(self, consumer: int, until: int, frame_bytes: int) -> None:
+        """``consumer`` takes so many records of its channel in all, in frames of about this size."""
+        for buffer in self._debloated:
+            if any(channel.consumer == consumer for channel in buffer.channels):
+                buffer.granted(consumer, until, frame_bytes)
+
     def _send(self, buffer: ChannelBuffer, *, filler: bool) -> None:
         frames = buffer.take()
         self._outbox.frames += frames
@@ -178,3 +199,23 @@ class EdgeOutput:
             raise operator_failed(self._name, error) from error
         except Exception as error:
             raise operator_failed(self._name, error) from error
+
+
+def outputs_of(
+    deployment: TaskDeployment, settings: TaskSettings, outbox: Outbox
+) -> list[EdgeOutput]:
+    """The outputs of a task, one for each of its outgoing edges."""
+    rng = random.Random(settings.seed)  # noqa: S311  (shares records out; no secret)
+    return [
+        EdgeOutput(
+            edge,
+            producer=Producer(
+                deployment.operators[edge.operator].name, deployment.subtask, deployment.attempt
+            ),
+            frame_bytes=settings.frame_bytes,
+            outbox=outbox,
+            rng=rng,
+            debloated=settings.debloat is not None,
+        )
+        for edge in deployment.outputs
+    ]

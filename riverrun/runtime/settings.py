@@ -8,6 +8,7 @@ from typing import Final
 
 from riverrun.core import options
 from riverrun.core.time import to_millis
+from riverrun.runtime.debloating import DebloatSettings
 from riverrun.runtime.pacing import LARGEST
 
 _MB: Final = 1 << 20
@@ -28,6 +29,8 @@ class TaskSettings:
     """Whether a task that takes checkpoints waits for one after the end of its input."""
     longest_run: int = LARGEST
     """How many records a task takes in hand at once, at most."""
+    debloat: DebloatSettings | None = None
+    """How much may be in flight between tasks; ``None``: whatever fits into the buffers on the way."""
 
     def longest_run_of(self, *, columns: bool) -> int:
         """How many records a task takes in hand at once: more, if it works on columns."""
@@ -43,4 +46,15 @@ class TaskSettings:
             seed=seed,
             alignment_bytes=options.ALIGNMENT_MEMORY.get(config),
             final_checkpoint=options.CHECKPOINTS_AFTER_FINISH.get(config),
+            debloat=_debloat(config),
         )
+
+
+def _debloat(config: Mapping[str, str]) -> DebloatSettings | None:
+    if not options.DEBLOAT.get(config):
+        return None
+    return DebloatSettings(
+        target_ms=to_millis(options.DEBLOAT_TARGET.get(config)),
+        period_ms=to_millis(options.DEBLOAT_PERIOD.get(config)),
+        samples=options.DEBLOAT_SAMPLES.get(config),
+    )

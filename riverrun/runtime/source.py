@@ -10,9 +10,10 @@ from riverrun.api.bad_records import DEAD_LETTERS
 from riverrun.api.source import Polled, SourceReader, SourceReaderContext, SourceStatus
 from riverrun.api.watermark_strategy import WatermarkStrategy
 from riverrun.core.clock import Clock
-from riverrun.graph.deployment import ChainedOperator
+from riverrun.graph.deployment import ChainedOperator, TaskDeployment
 from riverrun.graph.specs import SourceSpec
 from riverrun.metrics.groups import MetricGroup
+from riverrun.metrics.registry import TaskMetrics
 from riverrun.protocol.barriers import decode_options
 from riverrun.protocol.control import (
     CheckpointAborted,
@@ -21,6 +22,7 @@ from riverrun.protocol.control import (
     FromReader,
     Order,
     PrepareEnumerator,
+    SendUntil,
     SourceReport,
     TriggerCheckpoint,
     WatermarkAllowed,
@@ -28,6 +30,7 @@ from riverrun.protocol.control import (
 from riverrun.protocol.elements import MIN_TIMESTAMP
 from riverrun.runtime.alignment import SourceAlignment
 from riverrun.runtime.chain import Link
+from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.failures import blamed
 from riverrun.runtime.operator_states import TaskResources
 from riverrun.runtime.split_discovery import SplitDiscovery
@@ -178,7 +181,7 @@ class SourceDriver:
             self._align()
             self._alignment.run_due(now)
 
-    def obey(self, order: Order) -> None:
+    def obey(self, order: Order) -> None:  # noqa: C901  (one case for each order)
         """Do a source's part of what the JobMaster says, before the task does its own."""
         match order:
             case TriggerCheckpoint(checkpoint, _, options):
@@ -197,6 +200,8 @@ class SourceDriver:
                 self._allow(watermark)
             case FromReader() | FromEnumerator() | PrepareEnumerator():
                 self._hear(order)
+            case SendUntil():
+                pass  # every task's business
             case _:
                 assert_never(order)
 
@@ -345,3 +350,33 @@ class SourceDriver:
     def _lag(self) -> int:
         current = self._time.current
         return 0 if current == MIN_TIMESTAMP else self._clock.now() - current
+
+
+def source_driver_of(
+    deployment: TaskDeployment,
+    link: Link,
+    resources: TaskResources,
+    metrics: TaskMetrics,
+    *,
+    clock: Clock,
+    watermark_interval_ms: int,
+) -> SourceDriver | None:
+    """The driver of the source that ``deployment`` begins with; ``None`` if it begins with none."""
+    head = deployment.operators[0]
+    if not isinstance(head.spec, SourceSpec):
+        return None
+    operator = metrics.operator(head.name)
+    return SourceDriver(
+        head,
+        context=SourceReaderContext(
+            deployment.subtask,
+            deployment.parallelism,
+            clock,
+            TaskRuntimeContext(deployment, operator),
+            config=deployment.config,
+        ),
+        link=link,
+        resources=resources,
+        watermark_interval_ms=watermark_interval_ms,
+        metrics=MetricGroup(operator),
+    )

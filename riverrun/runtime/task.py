@@ -8,11 +8,9 @@ and clocks, writes snapshots in the background and passes the JobMaster's orders
 from __future__ import annotations
 
 import math
-import random
 from enum import Enum, auto
 from typing import assert_never
 
-from riverrun.api.source import SourceReaderContext
 from riverrun.core.clock import Clock
 from riverrun.graph.deployment import TaskDeployment
 from riverrun.graph.specs import SourceSpec
@@ -24,8 +22,9 @@ from riverrun.protocol.control import (
     FromEnumerator,
     FromReader,
     Order,
+    PeerReport,
     PrepareEnumerator,
-    SourceReport,
+    SendUntil,
     TriggerCheckpoint,
     WatermarkAllowed,
 )
@@ -41,21 +40,20 @@ from riverrun.protocol.elements import (
     WatermarkStatus,
 )
 from riverrun.protocol.frames import FrameError
-from riverrun.runtime.buffers import Producer
 from riverrun.runtime.catching_up import CatchingUp
 from riverrun.runtime.chain import Chain, ClientRuns
 from riverrun.runtime.checkpoints import TaskCheckpoints
-from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.failures import operator_failed
 from riverrun.runtime.inputs import InputChannel, Inputs
 from riverrun.runtime.operator_states import OperatorStates, TaskResources
-from riverrun.runtime.output import EdgeOutput, Outbox
+from riverrun.runtime.output import Outbox, outputs_of
 from riverrun.runtime.pacing import MANY, Pacer
 from riverrun.runtime.restored_channels import restored_runs
 from riverrun.runtime.roomy import roomy
 from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.snapshot import TaskSnapshot
-from riverrun.runtime.source import SourceDriver
+from riverrun.runtime.source import source_driver_of
+from riverrun.runtime.task_debloating import TaskDebloating
 from riverrun.runtime.valve import InputTime, Progress
 
 
@@ -83,7 +81,7 @@ class Task:
         self._clock = clock
         self.outbox = Outbox()
         self.metrics = TaskMetrics(clock)
-        self._outputs = self._build_outputs()
+        self._outputs = outputs_of(deployment, settings, self.outbox)
         self._chain = Chain(
             deployment,
             [
@@ -109,7 +107,17 @@ class Task:
         self._time = InputTime(
             [edge.input_index for edge in deployment.inputs for _ in edge.producers]
         )
-        self._source = self._build_source()
+        self._source = source_driver_of(
+            deployment,
+            self._chain.head,
+            resources,
+            self.metrics,
+            clock=clock,
+            watermark_interval_ms=settings.watermark_interval_ms,
+        )
+        self._debloating = TaskDebloating.of(
+            settings, deployment.inputs, self._inputs, self._outputs, clock
+        )
         self._accept = (self._chain.head.accept, self._chain.head.accept_second)
         self._pacer = Pacer(settings.longest_run_of(columns=self._works_on_columns()))
         self._standing_since: float | None = None
@@ -137,8 +145,15 @@ class Task:
 
     @property
     def accepting(self) -> bool:
-        """Whether the next turn may take an element; if not, the task's operators are full."""
+        """Whether the next turn may take an element; if not, its operators are full or it is held back."""
+        if self._debloating is not None and self._debloating.room <= 0:
+            return False
         return self._chain.accepting and not self._catching_up.takes_nothing_new
+
+    @property
+    def held_back(self) -> bool:
+        """Whether it takes nothing because its consumers are behind by all that they allow it."""
+        return self._debloating is not None and self._debloating.room <= 0
 
     @property
     def awaiting(self) -> bool:
@@ -185,8 +200,11 @@ class Task:
         """
         if self._finished:
             return
+        before = 0 if self._debloating is None else self._inputs.waiting_records
         for channel, element in self._inputs.receive(frame):
             self._checkpoints.arrive(channel, element)
+        if self._debloating is not None:
+            self._debloating.received(self._inputs.waiting_records - before, len(frame))
 
     def obey(self, order: Order) -> None:
         """Do what the JobMaster says, between two turns; a task that has finished is past all orders."""
@@ -204,12 +222,18 @@ class Task:
                 self._checkpoints.aborted(checkpoint)
             case WatermarkAllowed() | FromReader() | FromEnumerator() | PrepareEnumerator():
                 pass  # a source's business
+            case SendUntil():
+                if self._debloating is not None:
+                    self._debloating.granted(order)
             case _:
                 assert_never(order)
 
-    def take_source_reports(self) -> list[SourceReport]:
-        """What a source has to tell its enumerator, its readers or the others of its watermark group."""
-        return [] if self._source is None else self._source.take_reports()
+    def take_reports(self) -> list[PeerReport]:
+        """What the task has to tell its producers, and a source its readers or the rest of its group."""
+        reports: list[PeerReport] = [] if self._source is None else [*self._source.take_reports()]
+        if self._debloating is not None:
+            reports += self._debloating.take()
+        return reports
 
     def stood_still(self, ms: float) -> None:
         """The task could not go on for this long, because its consumers were behind."""
@@ -231,6 +255,8 @@ class Task:
         suspended = self._checkpoints.suspended
         if self._source is not None:
             self._note_standstill(standing=not accepting or suspended)
+        if self._debloating is not None:
+            self._debloating.send_what_is_waited_for()
         worked = accepting and self._read()
         self._catch_up()
         if not self.input_over and not suspended and self._input_over():
@@ -240,6 +266,8 @@ class Task:
         self._busy = worked
         if self._finished:
             return Turn.FINISHED
+        if self._debloating is not None:
+            self._debloating.turned(worked=worked)
         return Turn.WORKED if worked else Turn.IDLE
 
     def wake_at(self) -> float | None:
@@ -336,7 +364,7 @@ class Task:
         start, sent = self._clock.monotonic(), self.outbox.bytes_out
         if self._source.poll_at() > start:
             return False
-        count = self._source.poll(self._pacer.limit)
+        count = self._source.poll(self._run_limit())
         if not count:
             return False
         self._pacer.observe(count, self._clock.monotonic() - start, self.outbox.bytes_out - sent)
@@ -344,7 +372,7 @@ class Task:
 
     def _read_inputs(self) -> bool:
         try:
-            taken = self._inputs.take(self._pacer.limit, self._checkpoints.blocked)
+            taken = self._inputs.take(self._run_limit(), self._checkpoints.blocked)
         except FrameError:
             raise
         except Exception as error:  # values are made here: a user's class may refuse to be
@@ -357,7 +385,13 @@ class Task:
         if isinstance(element, Records):
             took = self._clock.monotonic() - start
             self._pacer.observe(len(element.values), took, self.outbox.bytes_out - sent)
+            if self._debloating is not None:
+                self._debloating.worked(channel, len(element.values))
         return True
+
+    def _run_limit(self) -> int:
+        limit = self._pacer.limit
+        return limit if self._debloating is None else min(limit, self._debloating.room)
 
     def _handle(self, channel: InputChannel, element: Element) -> None:
         match element:
@@ -423,6 +457,8 @@ class Task:
         for output in self._outputs:
             output.control(EndOfChannel())
         self._finished = True
+        if self._debloating is not None:
+            self._debloating.release()
 
     def _mark_latency(self, now: float) -> None:
         self._next_marker = now + self._settings.latency_interval_ms
@@ -431,46 +467,6 @@ class Task:
             self._chain.measure(
                 LatencyMarker(self._clock.now(), described.name, self.deployment.subtask)
             )
-
-    def _build_outputs(self) -> list[EdgeOutput]:
-        deployment = self.deployment
-        rng = random.Random(self._settings.seed)  # noqa: S311  (shares records out; no secret)
-        return [
-            EdgeOutput(
-                edge,
-                producer=Producer(
-                    deployment.operators[edge.operator].name,
-                    deployment.subtask,
-                    deployment.attempt,
-                ),
-                frame_bytes=self._settings.frame_bytes,
-                outbox=self.outbox,
-                rng=rng,
-            )
-            for edge in deployment.outputs
-        ]
-
-    def _build_source(self) -> SourceDriver | None:
-        deployment = self.deployment
-        head = deployment.operators[0]
-        if not isinstance(head.spec, SourceSpec):
-            return None
-        metrics = self.metrics.operator(head.name)
-        runtime = TaskRuntimeContext(deployment, metrics)
-        return SourceDriver(
-            head,
-            context=SourceReaderContext(
-                deployment.subtask,
-                deployment.parallelism,
-                self._clock,
-                runtime,
-                config=deployment.config,
-            ),
-            link=self._chain.head,
-            resources=self._resources,
-            watermark_interval_ms=self._settings.watermark_interval_ms,
-            metrics=MetricGroup(metrics),
-        )
 
     def _works_on_columns(self) -> bool:
         spec = self.deployment.operators[0].spec
@@ -492,6 +488,8 @@ class Task:
         if len(inputs) > 1:
             for number, valve in inputs.items():
                 group.gauge(f"currentInput{number + 1}Watermark", valve.time)
+        if self._debloating is not None:
+            self._debloating.register_metrics(group, self._resources.queued)
         head = self._chain.head
         is_source = self._source is not None
         group.gauge("numRecordsIn", lambda: 0 if is_source else head.records_in.get_count())

@@ -34,6 +34,7 @@ from riverrun.cluster.job_master.reports import TaskReports
 from riverrun.cluster.job_master.tasks import TaskKey, TaskRecord, next_to, task_records
 from riverrun.cluster.job_master.timing import Timing
 from riverrun.cluster.links import TaskLink, TaskServer
+from riverrun.cluster.send_limits import SendLimits
 from riverrun.cluster.split_messages import passed_on
 from riverrun.cluster.watermark_alignment import WatermarkAlignmentCoordinator
 from riverrun.core.errors import Failure, InternalError
@@ -55,6 +56,7 @@ from riverrun.protocol.control import (
     Heartbeat,
     InputOver,
     Metrics,
+    RecordsAllowed,
     Register,
     Registered,
     Rejected,
@@ -175,6 +177,7 @@ class JobAttempt:
         self._members: dict[TaskLink, _Member] = {}
         self._inquiries = Inquiries()
         self._alignment = WatermarkAlignmentCoordinator.of(plan.layers)
+        self._limits = SendLimits.of(plan.layers)
         self._told_cause = False
         self.is_over = False
 
@@ -342,16 +345,26 @@ class JobAttempt:
                 self.reports.keep_metrics(record.key, record.task, record.index, values)
             case WatermarkReported(watermark):
                 self._alignment.reported(record.id, watermark)
-            case ToEnumerator() | ToReader():
-                if record.id is not None:
-                    to, passed = passed_on(record.id, message)
-                    self.tell((to,), passed)
+            case ToEnumerator() | ToReader() | RecordsAllowed():
+                self._tell_peers(record, message)
             case Accumulators(payload):
                 self.reports.keep_accumulators(record.key, payload)
             case Register() | Heartbeat() | ClientRun() | InquiryAnswer():
                 log.debug("message not expected here task=%s message=%s", record.key, message)
             case _:
                 assert_never(message)
+
+    def _tell_peers(
+        self, record: TaskRecord, message: ToEnumerator | ToReader | RecordsAllowed
+    ) -> None:
+        if record.id is None:
+            return
+        if isinstance(message, RecordsAllowed):
+            for to, limit in self._limits.passed_on(record.id, message):
+                self.tell((to,), limit)
+        else:
+            to, passed = passed_on(record.id, message)
+            self.tell((to,), passed)
 
     def _pass_on(self, record: TaskRecord, message: AboutCheckpoints) -> None:
         if record.id is not None and not self.is_over:

@@ -35,6 +35,7 @@ from riverrun.protocol.control import (
     Register,
     Registered,
     Rejected,
+    SendUntil,
     Start,
     TriggerCheckpoint,
     Up,
@@ -288,6 +289,7 @@ class ControlClient:
                 | FromReader()
                 | FromEnumerator()
                 | PrepareEnumerator()
+                | SendUntil()
                 | Inquiry()
             ):
                 self._on_message(message)

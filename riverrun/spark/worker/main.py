@@ -213,7 +213,13 @@ class _Host:
         return layer[self._partition]
 
     def _run_task(self, deployment: TaskDeployment, control: ControlClient) -> Iterator[Any]:
-        host = TaskHost(deployment, self._clock, control, self._mailbox.wake)
+        host = TaskHost(
+            deployment,
+            self._clock,
+            control,
+            self._mailbox.wake,
+            lambda: len(self._mailbox),
+        )
         task = host.task
         reporter = self._reporter(task.metrics.snapshot, control)
         try:

@@ -15,7 +15,7 @@ from riverrun.protocol.control import (
     CheckpointCompleted,
     InputOver,
     Order,
-    SourceReport,
+    PeerReport,
     StatusChanged,
     Up,
 )
@@ -48,6 +48,7 @@ class TaskHost:
         clock: Clock,
         control: ControlClient,
         wake: Callable[[], None],
+        queued: Callable[[], int],
     ) -> None:
         self._deployment = deployment
         self._control = control
@@ -67,7 +68,12 @@ class TaskHost:
             TaskSettings.of(config),
             clock,
             TaskResources(
-                self._folder.path, self._folder.open_spill, self._saved(), wake, self._aside
+                self._folder.path,
+                self._folder.open_spill,
+                self._saved(),
+                wake,
+                self._aside,
+                queued,
             ),
         )
 
@@ -85,7 +91,7 @@ class TaskHost:
             self._acknowledged.pop(order.checkpoint, None)
             self._parts.abort(order.checkpoint)
 
-    def source_report(self, report: SourceReport) -> None:
+    def report(self, report: PeerReport) -> None:
         self._control.send(report)
 
     def check(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
 from riverrun.core.clock import Clock
-from riverrun.protocol.control import Order, SourceReport
+from riverrun.protocol.control import Order, PeerReport
 from riverrun.runtime.chain import ClientRun
 from riverrun.runtime.snapshot import TaskSnapshot
 from riverrun.runtime.task import Task, Turn
@@ -32,8 +32,8 @@ class Outside(Protocol):
     def follow(self, order: Order) -> None:
         """Do what ``order`` means for written snapshots; the task obeys it next."""
 
-    def source_report(self, report: SourceReport) -> None:
-        """Tell the JobMaster what a source has to say to other subtasks."""
+    def report(self, report: PeerReport) -> None:
+        """Tell the JobMaster what the task has to say to other subtasks."""
 
     def check(self) -> None:
         """Raise what makes it useless for the task to go on, if there is anything."""
@@ -85,8 +85,8 @@ class TaskShell:
         self._outside.check()
         for snapshot in self._task.take_snapshots():
             self._outside.snapshot(snapshot)
-        for report in self._task.take_source_reports():
-            self._outside.source_report(report)
+        for report in self._task.take_reports():
+            self._outside.report(report)
         if self._task.input_over and not self._said_input_over:
             self._said_input_over = True
             self._outside.input_over()
@@ -101,14 +101,19 @@ class TaskShell:
         if self._task.waiting:
             if turn is not Turn.WORKED and not self._task.accepting:
                 # Its operators are full: frames stay where they are, and the producers notice. This
-                # is the place that holds the job up, so the time counts as busy.
+                # is the place that holds the job up, so the time counts as busy. If its consumers
+                # are behind, they are that place.
+                if self._task.held_back:
+                    self._ledger.enter(Spending.BACK_PRESSURED)
                 self._mailbox.wait(self._idle_seconds())
+                self._ledger.enter(Spending.BUSY)
             return
         timeout_s = 0.0 if turn is Turn.WORKED else self._idle_seconds()
         if timeout_s == 0.0:
             letter = self._mailbox.take(0.0)
         else:
-            self._ledger.enter(Spending.IDLE)
+            held_back = self._task.held_back
+            self._ledger.enter(Spending.BACK_PRESSURED if held_back else Spending.IDLE)
             letter = self._mailbox.take(timeout_s)
             self._ledger.enter(Spending.BUSY)
         frames = 0

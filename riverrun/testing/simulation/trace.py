@@ -16,6 +16,8 @@ from riverrun.protocol.control import (
     FromReader,
     InputOver,
     PrepareEnumerator,
+    RecordsAllowed,
+    SendUntil,
     StatusChanged,
     ToEnumerator,
     ToReader,
@@ -76,6 +78,10 @@ def _named(thing: Any) -> str:  # noqa: C901, PLR0911, PLR0912  (one line for ea
             return f"reader {subtask} says {unpacked(payload)}"
         case FromEnumerator(payload):
             return f"the enumerator says {unpacked(payload)}"
+        case RecordsAllowed(channels):
+            return f"takes more from {len(channels)} channels"
+        case SendUntil(edge, consumer, until):
+            return f"send until record {until} to consumer {consumer} of edge {edge}"
         case InputOver():
             return "its input is over"
         case StatusChanged(status):

@@ -176,13 +176,13 @@ class TestAlignment:
     def test_the_watermark_is_reported_when_it_moved_but_not_too_often(self) -> None:
         source = Queued()
         driven = Driven(source, ALIGNED)
-        assert driven.task.take_source_reports() == []
+        assert driven.task.take_reports() == []
 
         source.queues["all"] += [100]
         driven.pass_time(210)
-        assert driven.task.take_source_reports() == [WatermarkReported(99)]
+        assert driven.task.take_reports() == [WatermarkReported(99)]
         driven.pass_time(210)
-        assert driven.task.take_source_reports() == []
+        assert driven.task.take_reports() == []
 
     def test_a_source_that_is_too_far_is_not_polled_until_the_others_are_there(self) -> None:
         source = Queued()
@@ -256,24 +256,24 @@ class TestAlignment:
         driven = Driven(source, ALIGNED.with_idleness(Duration.of_millis(300)))
         source.queues["all"] += [100]
         driven.pass_time(300)
-        assert driven.task.take_source_reports() == [WatermarkReported(99)]
+        assert driven.task.take_reports() == [WatermarkReported(99)]
 
         driven.pass_time(600)
-        assert driven.task.take_source_reports() == [WatermarkReported(None)]
+        assert driven.task.take_reports() == [WatermarkReported(None)]
         source.queues["all"] += [200]
         driven.pass_time(300)
-        assert driven.task.take_source_reports() == [WatermarkReported(199)]
+        assert driven.task.take_reports() == [WatermarkReported(199)]
         source.ended = ["all"]
         driven.pass_time(10)
 
-        assert driven.task.take_source_reports() == [WatermarkReported(None)]
+        assert driven.task.take_reports() == [WatermarkReported(None)]
 
     def test_a_source_without_alignment_has_nothing_to_report(self) -> None:
         driven = Driven(Queued(), ASCENDING)
         driven.task.obey(WatermarkAllowed(5))
         driven.pass_time(300)
 
-        assert driven.task.take_source_reports() == []
+        assert driven.task.take_reports() == []
 
 
 class TestMetrics:
