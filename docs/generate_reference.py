@@ -29,7 +29,16 @@ NOTE: Final = "<!-- written by docs/generate_reference.py; do not edit -->"
 
 SECTIONS: Final = (
     ("riverrun's own", ("riverrun.",)),
-    ("The program", ("parallelism.", "pipeline.", "execution.runtime", "execution.buffer")),
+    (
+        "The program",
+        (
+            "parallelism.",
+            "pipeline.",
+            "execution.runtime",
+            "execution.buffer",
+            "taskmanager.network.",
+        ),
+    ),
     ("Metrics", ("metrics.",)),
     ("Checkpoints and state", ("execution.checkpointing.", "execution.state-recovery.", "state.")),
     ("Object stores", ("s3.",)),

@@ -137,6 +137,13 @@ class Inputs:
         return bool(self._restored) or (self._rest is not None and self._takes_restored)
 
     @property
+    def barrier_next(self) -> bool:
+        """Whether what waits in the first place is a barrier."""
+        if self._rest is not None or self._released or self._restored or not self._waiting:
+            return False
+        return isinstance(self._waiting[0][1], Barrier)
+
+    @property
     def took_restored(self) -> bool:
         """Whether what was taken last had been in flight when the job was saved."""
         return self._takes_restored

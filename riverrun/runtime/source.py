@@ -33,6 +33,7 @@ from riverrun.runtime.chain import Link
 from riverrun.runtime.context import TaskRuntimeContext
 from riverrun.runtime.failures import blamed
 from riverrun.runtime.operator_states import TaskResources
+from riverrun.runtime.settings import TaskSettings
 from riverrun.runtime.split_discovery import SplitDiscovery
 from riverrun.runtime.system_state import SPLITS
 from riverrun.runtime.timestamps import assign_run
@@ -355,11 +356,10 @@ class SourceDriver:
 def source_driver_of(
     deployment: TaskDeployment,
     link: Link,
+    settings: TaskSettings,
     resources: TaskResources,
     metrics: TaskMetrics,
-    *,
     clock: Clock,
-    watermark_interval_ms: int,
 ) -> SourceDriver | None:
     """The driver of the source that ``deployment`` begins with; ``None`` if it begins with none."""
     head = deployment.operators[0]
@@ -377,6 +377,6 @@ def source_driver_of(
         ),
         link=link,
         resources=resources,
-        watermark_interval_ms=watermark_interval_ms,
+        watermark_interval_ms=settings.watermark_interval_ms,
         metrics=MetricGroup(operator),
     )

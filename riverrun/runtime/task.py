@@ -108,12 +108,7 @@ class Task:
             [edge.input_index for edge in deployment.inputs for _ in edge.producers]
         )
         self._source = source_driver_of(
-            deployment,
-            self._chain.head,
-            resources,
-            self.metrics,
-            clock=clock,
-            watermark_interval_ms=settings.watermark_interval_ms,
+            deployment, self._chain.head, settings, resources, self.metrics, clock
         )
         self._debloating = TaskDebloating.of(
             settings, deployment.inputs, self._inputs, self._outputs, clock
@@ -146,9 +141,7 @@ class Task:
     @property
     def accepting(self) -> bool:
         """Whether the next turn may take an element; if not, its operators are full or it is held back."""
-        if self._debloating is not None and self._debloating.room <= 0:
-            return False
-        return self._chain.accepting and not self._catching_up.takes_nothing_new
+        return self._has_room and not self.held_back
 
     @property
     def held_back(self) -> bool:
@@ -257,7 +250,7 @@ class Task:
             self._note_standstill(standing=not accepting or suspended)
         if self._debloating is not None:
             self._debloating.send_what_is_waited_for()
-        worked = accepting and self._read()
+        worked = (accepting or self._lets_barrier_pass()) and self._read()
         self._catch_up()
         if not self.input_over and not suspended and self._input_over():
             self._finish()
@@ -391,7 +384,15 @@ class Task:
 
     def _run_limit(self) -> int:
         limit = self._pacer.limit
-        return limit if self._debloating is None else min(limit, self._debloating.room)
+        return limit if self._debloating is None else max(1, min(limit, self._debloating.room))
+
+    @property
+    def _has_room(self) -> bool:
+        return self._chain.accepting and not self._catching_up.takes_nothing_new
+
+    def _lets_barrier_pass(self) -> bool:
+        """A barrier is no record: it goes on although the consumers are behind."""
+        return self.held_back and self._has_room and self._inputs.barrier_next
 
     def _handle(self, channel: InputChannel, element: Element) -> None:
         match element:

@@ -86,7 +86,7 @@ def test_a_source_is_back_pressured_while_it_waits_for_room(make_env: MakeEnv) -
         found = client.get_metrics().values()
         sizes = [v["debloatedBufferSize"] for v in found if "debloatedBufferSize" in v]
         times = [v.get("estimatedTimeToConsumeBuffersMs", 0.0) for v in found]
-        return bool(sizes) and max(sizes) < 8192 and 0 < max(times)
+        return bool(sizes) and max(sizes) < 8192 and max(times) > 0
 
     wait_until(pressed, what="the source is held back", timeout_s=60)
     wait_until(estimated, what="what the debloater decided", timeout_s=60)
