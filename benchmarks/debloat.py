@@ -1,7 +1,8 @@
 """What buffer debloating changes: ``python -m benchmarks.debloat``.
 
-A source far ahead of a function that takes a millisecond for a record of a hundred bytes: how many records are in flight between the
-two, and how long a checkpoint takes, whose barrier waits behind them; with debloating and without, in one run.
+A source far ahead of a function that takes a millisecond for a record of a hundred bytes: how many records are in
+flight between the two, and how long a checkpoint takes, whose barrier waits behind them; with debloating and
+without, in one run.
 Then a keyed job that is held up by nothing but the cores: what debloating costs where it is of no use.
 """
 

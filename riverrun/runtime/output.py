@@ -68,7 +68,7 @@ class EdgeOutput:
         rng: random.Random,
         debloated: bool = False,
     ) -> None:
-        self.edge = edge.edge
+        self.edge = edge
         codec = codec_for(edge.type_info)
         channels = [
             Channel(producer, edge.edge, consumer, edge.targets[consumer])

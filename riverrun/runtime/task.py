@@ -82,16 +82,8 @@ class Task:
         self.outbox = Outbox()
         self.metrics = TaskMetrics(clock)
         self._outputs = outputs_of(deployment, settings, self.outbox)
-        self._chain = Chain(
-            deployment,
-            [
-                (e.operator, e.tag, o)
-                for e, o in zip(deployment.outputs, self._outputs, strict=True)
-            ],
-            self.metrics,
-            clock,
-            resources,
-        )
+        ends = [(output.edge.operator, output.edge.tag, output) for output in self._outputs]
+        self._chain = Chain(deployment, ends, self.metrics, clock, resources)
         self._inputs = Inputs(
             deployment.inputs,
             deployment.attempt,

@@ -64,7 +64,7 @@ class TaskDebloating:
     def granted(self, order: SendUntil) -> None:
         """A consumer says how far the task may send."""
         for output in self._outputs:
-            if output.edge == order.edge:
+            if output.edge.edge == order.edge:
                 output.granted(order.consumer, order.until, order.frame_bytes)
 
     def send_what_is_waited_for(self) -> None:
