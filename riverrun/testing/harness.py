@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -130,7 +130,8 @@ class OperatorHarness:
         self._types = {int(edge.edge): edge.type_info for edge in deployment.outputs}
         self._task = Task(
             deployment,
-            TaskSettings.of(deployment.config),
+            # There is no consumer that would give room for more.
+            replace(TaskSettings.of(deployment.config), debloat=None),
             self._clock,
             TaskResources(
                 Path(self._scratch.name), io.BytesIO, SavedCheckpointFiles(self._storage)

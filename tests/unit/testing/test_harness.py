@@ -149,3 +149,11 @@ def test_an_input_that_does_not_exist_is_refused() -> None:
         pytest.raises(ProgramError, match="has no input 1"),
     ):
         harness.push_second("x")
+
+
+def test_an_operator_alone_is_not_held_back_for_consumers_that_do_not_exist() -> None:
+    debloated = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
+    with OperatorHarness(counted, config=debloated) as harness:
+        harness.push_run(["a"] * 100)
+
+        assert harness.output()[-1] == ("a", 100)
