@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import compress, repeat
 from typing import Any, Final
 
 from riverrun.api.join_functions import ProcessJoinFunction
+from riverrun.api.output_tag import OutputTag
 from riverrun.api.state import ListStateDescriptor
 from riverrun.core.errors import UserCodeError
 from riverrun.graph.specs import IntervalJoinSpec
@@ -15,7 +16,8 @@ from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.emit import Emit
 from riverrun.runtime.operators.co_function import CoFunctionOperator
 from riverrun.runtime.operators.gathered import Gathered, is_tagged
-from riverrun.runtime.operators.join_buffer import JoinBuffer, found_in, insert
+from riverrun.runtime.operators.join_buffer import JoinBuffer
+from riverrun.runtime.operators.join_runs import Found, drop_bucket, keep_run, partners_of
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.run_keys import KeysOf
 from riverrun.state.backend import NO_KEY
@@ -139,15 +141,7 @@ class IntervalJoinOperator(CoFunctionOperator):
         # Timers of restored state may have been set by other bounds.
         whole = time < MAX_WATERMARK and time == side.gone_at(bucket)
         if whole and buffer.maps is not None:
-            find, maps = buffer.maps.maps()
-            for key in keys:
-                buckets = find(key)
-                if buckets is None or bucket not in buckets:
-                    continue
-                if len(buckets) == 1:
-                    del maps[key]
-                else:
-                    del buckets[bucket]
+            drop_bucket(buffer.maps, bucket, keys)
             buffer.maps.note(keys)
             return
         for key in keys:
@@ -204,33 +198,15 @@ class IntervalJoinOperator(CoFunctionOperator):
         gathered: Gathered,
     ) -> None:
         """Keep each record and let it meet its partners, in maps of buckets by key."""
-        backend, mine, theirs = self._backend, own.buffer.maps, other.buffer.maps
-        assert backend is not None and mine is not None and theirs is not None  # noqa: S101, PT018
-        find, maps = mine.maps()
-        find_other, _ = theirs.maps()
-        width, lower, upper = own.buffer.width, own.lower_ms, own.upper_ms
+        mine, theirs, width = own.buffer.maps, other.buffer.maps, own.buffer.width
+        assert mine is not None and theirs is not None  # noqa: S101, PT018  (asked by the caller)
         values, times = run
-        new: dict[int, list[Any]] = {}
-        for key, value, time in zip(keys, values, times, strict=True):
-            bucket = time // width
-            buckets = find(key)
-            if buckets is None:
-                maps[key] = {bucket: [(time, value)]}
-                new.setdefault(bucket, []).append(key)
-            elif bucket in buckets:
-                insert(buckets[bucket], time, value)
-            else:
-                buckets[bucket] = [(time, value)]
-                new.setdefault(bucket, []).append(key)
-            known = find_other(key)
-            if known is not None:
-                partners = found_in(known, width, time + lower, time + upper)
-                if partners:
-                    backend.key = key
-                    self._pair(own, value, time, partners, gathered)
+        new = keep_run(mine, width, keys, zip(times, values, strict=True))
         mine.note(keys)
         for bucket, fresh in new.items():
             self._cleanup.add_all(own.gone_at(bucket), fresh, own.number)
+        interval = (own.lower_ms, own.upper_ms)
+        self._pair(own, partners_of(theirs, width, interval, keys, run), gathered)
 
     def _meet_one_by_one(
         self,
@@ -249,31 +225,31 @@ class IntervalJoinOperator(CoFunctionOperator):
                 self._cleanup.add(own.gone_at(time // width), key, own.number)
             partners = other.buffer.between(time + own.lower_ms, time + own.upper_ms)
             if partners:
-                self._pair(own, value, time, partners, gathered)
+                self._pair(own, ((key, value, time, partners),), gathered)
 
-    def _pair(
-        self, own: _Side, value: Any, time: int, partners: list[tuple[int, Any]], gathered: Gathered
-    ) -> None:
-        """Call the function for the record and each of its partners, which are sorted by time."""
-        context, join = self._context, self._join
-        values, times = gathered.main
+    def _pair(self, own: _Side, found: Iterable[Found], gathered: Gathered) -> None:
+        """Call the function for each record and each of its partners."""
+        context, join, backend, tag = self._context, self._join, self._backend, OutputTag
+        assert backend is not None  # noqa: S101  (set by open)
+        append, append_time = gathered.main[0].append, gathered.main[1].append
         is_left = own.number == _LEFT
-        for at, partner in partners:
-            if is_left:
-                context.left, context.right = time, at
-                made = join(value, partner, context)
-            else:
-                context.left, context.right = at, time
-                made = join(partner, value, context)
-            if made is None:
-                continue
-            later = max(at, time)
-            for item in made:
-                if type(item) is tuple and is_tagged(item):
-                    gathered.add_side(item, later)
+        for backend.key, value, time, partners in found:
+            for at, partner in partners:
+                if is_left:
+                    context.left, context.right = time, at
+                    made = join(value, partner, context)
                 else:
-                    values.append(item)
-                    times.append(later)
+                    context.left, context.right = at, time
+                    made = join(partner, value, context)
+                if made is None:
+                    continue
+                later = at if at > time else time
+                for item in made:
+                    if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
+                        gathered.add_side(item, later)
+                    else:
+                        append(item)
+                        append_time(later)
 
     def _emit_late(self, side: _Side, values: list[Any], timestamps: list[int]) -> None:
         if side.late_tag is None:

@@ -47,7 +47,7 @@ class JoinBuffer:
         if entries is None:
             self._buckets.put(bucket, [(time, value)])
             return True
-        insert(entries, time, value)
+        insert(entries, (time, value))
         self._buckets.put(bucket, entries)
         return False
 
@@ -89,12 +89,12 @@ class JoinBuffer:
         backend.key = NO_KEY
 
 
-def insert(entries: list[Entry], time: int, value: Any) -> None:
+def insert(entries: list[Entry], entry: Entry) -> None:
     """Put a record to the others of its bucket."""
-    if entries[-1][0] <= time:
-        entries.append((time, value))
+    if entries[-1][0] <= entry[0]:
+        entries.append(entry)
     else:
-        insort_right(entries, (time, value), key=_TIME)
+        insort_right(entries, entry, key=_TIME)
 
 
 def found_between(
@@ -109,19 +109,12 @@ def found_between(
     for bucket in range(first // width, last // width + 1):
         entries = bucket_at(bucket)
         if entries:
-            found += _within(entries, first, last)
+            found += within(entries, first, last)
     return found
 
 
-def found_in(buckets: dict[int, list[Entry]], width: int, first: int, last: int) -> list[Entry]:
-    """The same where all buckets are at hand, which are few most often."""
-    if len(buckets) > 1:
-        return found_between(buckets.get, width, first, last)
-    (entries,) = buckets.values()
-    return _within(entries, first, last)
-
-
-def _within(entries: list[Entry], first: int, last: int) -> list[Entry]:
+def within(entries: list[Entry], first: int, last: int) -> list[Entry]:
+    """Those of the records of one bucket that are from ``first`` to ``last``, both inclusive."""
     earliest, latest = entries[0][0], entries[-1][0]
     if earliest > last or latest < first:
         return []
