@@ -243,7 +243,7 @@ class IntervalJoinOperator(CoFunctionOperator):
                     made = join(partner, value, context)
                 if made is None:
                     continue
-                later = at if at > time else time
+                later = at if at > time else time  # noqa: FURB136  (a call of max per pair)
                 for item in made:
                     if type(item) is tuple and item and type(item[0]) is tag and is_tagged(item):
                         gathered.add_side(item, later)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from riverrun.api.window_assigner import MergingWindowAssigner
 from riverrun.graph.specs import WindowSpec
+from riverrun.runtime.operators.folded_sessions import FoldedSessionOperator
 from riverrun.runtime.operators.folded_windows import FoldedWindowOperator, slicing_of
 from riverrun.runtime.operators.operator import Operator
 from riverrun.runtime.operators.sliced_windows import SlicedWindowOperator
@@ -15,6 +16,8 @@ from riverrun.runtime.operators.window_sessions import SessionOperator
 
 def build_window_operator(spec: WindowSpec) -> Operator:
     """The operator for ``spec``."""
+    if FoldedSessionOperator.can_run(spec):
+        return FoldedSessionOperator(spec)
     if SessionOperator.can_run(spec):
         return SessionOperator(spec)
     if isinstance(spec.assigner, MergingWindowAssigner):
