@@ -69,3 +69,12 @@ def time_of(event: Event, so_far: int = 0) -> int:
     """The event time; ``so_far`` is what a source may know of it."""
     del so_far
     return event.time
+
+
+def end_of_second(time: int) -> int:
+    """The last millisecond of the second that ``time`` is in: timers set there are few.
+
+    >>> end_of_second(1_234), end_of_second(1_999)
+    (1999, 1999)
+    """
+    return time - time % 1_000 + 999

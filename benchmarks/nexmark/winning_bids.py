@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from benchmarks.nexmark.events import Auction, Bid, is_auction, is_bid
+from benchmarks.nexmark.events import Auction, Bid, end_of_second, is_auction, is_bid
 from riverrun import (
     DataStream,
     KeyedCoProcessFunction,
@@ -60,7 +60,8 @@ class WinningBids(KeyedCoProcessFunction):
     """The highest bid from an auction's time to its end, given when it is over; none, if there is none.
 
     There is no order between the two streams, so a bid may come before its auction: it waits until event
-    time says that the auction is not going to come, because it is over.
+    time says that the auction is not going to come, because it is over. Bids that wait have one timer a second,
+    because a timer of its own for each would cost more than the bid.
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -82,7 +83,7 @@ class WinningBids(KeyedCoProcessFunction):
         offer = self._offer.value()
         if offer is None:
             self._early.add(value)
-            ctx.timer_service().register_event_time_timer(value.time)
+            ctx.timer_service().register_event_time_timer(end_of_second(value.time))
         else:
             self._take(value, offer)
 

@@ -22,7 +22,7 @@ from pyflink.datastream import (
 from pyflink.datastream.functions import RuntimeContext
 from pyflink.datastream.state import ListStateDescriptor, ValueStateDescriptor
 
-from benchmarks.nexmark.events import Auction, Bid, Event, Person
+from benchmarks.nexmark.events import Auction, Bid, Event, Person, end_of_second
 from benchmarks.peers.pyflink_job import Stamped
 
 LOCAL = frozenset({"OR", "ID", "CA"})
@@ -145,7 +145,7 @@ class WinningBids(Stamped, KeyedCoProcessFunction):
         offer = self._offer.value()
         if offer is None:
             self._early.add(value)
-            ctx.timer_service().register_event_time_timer(value[2])
+            ctx.timer_service().register_event_time_timer(end_of_second(value[2]))
         else:
             self._take(value, offer)
 

@@ -121,31 +121,20 @@ class HashMapTimerQueue(TimerQueue):
     def add(self, time: int, key: Any, namespace: Any) -> None:
         timer = (key, namespace)
         try:
-            number = time >> _PAGE_BITS
-        except TypeError:
-            number = checked_time(time) >> _PAGE_BITS
-        page = self._pages.get(number)
-        if page is None:
-            page = self._new_page(number)
-        bucket = page.get(time)
-        if self._frozen:
-            page = self._own(number, page)
-            bucket = page.get(time)
-        if bucket is None:
-            if type(time) is not int or not -(1 << 63) <= time < 1 << 63:
-                return self.add(checked_time(time), key, namespace)
-            page[time] = timer
-            self._count += 1
-            if number == self._up:
-                insort(self._coming, time, key=neg)
-        elif isinstance(bucket, tuple):
-            if bucket != timer:
-                page[time] = {bucket: None, timer: None}
-                self._count += 1
+            bucket = self._pages[time >> _PAGE_BITS][time]
+        except (KeyError, TypeError):
+            return self._add_first(time, timer)
+        if isinstance(bucket, tuple):
+            if bucket == timer:
+                return None
+            self._own_page(time)[time] = {bucket: None, timer: None}
+        elif timer in bucket:
+            return None
+        elif self._frozen:
+            self._own_page(time)[time][timer] = None  # type: ignore[index]  # what is many stays a dict
         else:
-            before = len(bucket)
             bucket[timer] = None
-            self._count += len(bucket) - before
+        self._count += 1
         if self._changed is not None:
             self._changed.add((time, timer))
         return None
@@ -267,6 +256,30 @@ class HashMapTimerQueue(TimerQueue):
         """Forget everything."""
         self._pages, self._heap, self._count = {}, [], 0
         self._up, self._page, self._coming = None, {}, []
+
+    def _add_first(self, time: int, timer: _Timer) -> None:
+        """Set the only timer of a time; one that is no whole number of 64 bits may be of another."""
+        if type(time) is not int or not -(1 << 63) <= time < 1 << 63:
+            whole = checked_time(time)
+            if whole in self._pages.get(whole >> _PAGE_BITS, ()):
+                return self.add(whole, *timer)
+            time = whole
+        number = time >> _PAGE_BITS
+        page = self._pages.get(number)
+        page = self._new_page(number) if page is None else self._own_page(time)
+        page[time] = timer
+        self._count += 1
+        if number == self._up:
+            insort(self._coming, time, key=neg)
+        if self._changed is not None:
+            self._changed.add((time, timer))
+        return None
+
+    def _own_page(self, time: int) -> _Page:
+        """The page of a time, which is there, shared with no snapshot."""
+        number = time >> _PAGE_BITS
+        page = self._pages[number]
+        return self._own(number, page) if self._frozen else page
 
     def _new_page(self, number: int) -> _Page:
         """An empty page that is not there yet."""
