@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.nexmark.generator import BID
-from benchmarks.nexmark.queries import (
+from benchmarks.nexmark.functions import (
     CHOSEN,
     EURO,
     SLIDE,
@@ -22,6 +21,7 @@ from benchmarks.nexmark.queries import (
     each_of,
     window_end_of,
 )
+from benchmarks.nexmark.generator import BID
 from riverrun import (
     Agg,
     DataStream,

@@ -4,7 +4,7 @@ Standard library only, so that any system's interpreter can import it. Times are
 epoch, prices are cents.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 
 class Person(NamedTuple):
@@ -50,17 +50,17 @@ class Bid(NamedTuple):
 Event: TypeAlias = Person | Auction | Bid
 
 
-def is_person(event: Event) -> bool:
+def is_person(event: Event) -> TypeGuard[Person]:
     """Whether somebody came."""
     return isinstance(event, Person)
 
 
-def is_auction(event: Event) -> bool:
+def is_auction(event: Event) -> TypeGuard[Auction]:
     """Whether an auction was opened."""
     return isinstance(event, Auction)
 
 
-def is_bid(event: Event) -> bool:
+def is_bid(event: Event) -> TypeGuard[Bid]:
     """Whether somebody bid; true for 46 events of 50."""
     return isinstance(event, Bid)
 

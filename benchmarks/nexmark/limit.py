@@ -1,4 +1,4 @@
-"""The limit of Nexmark's queries: the oracle's loops, one process per core, no engine and no exchange.
+"""The limit of Nexmark's queries: the functions of the queries in bare loops, one process per core.
 
 Each process makes its share of the events with the same generator, a run at a time as a source does, and keeps what
 it finds to itself: events of one key that are in two shares do not meet. A share is one piece of
@@ -15,7 +15,7 @@ from benchmarks.baseline import seconds_of
 from benchmarks.measurement import PARALLELISM, measure
 from benchmarks.nexmark.events import Event
 from benchmarks.nexmark.generator import Generator
-from benchmarks.nexmark.oracle import ORACLES
+from benchmarks.nexmark.loops import LOOPS
 from benchmarks.workloads import share
 
 _RUN: Final = 2_048
@@ -23,7 +23,7 @@ _RUN: Final = 2_048
 
 def loop(query: str, numbers: range) -> int:
     """Take the events with these numbers through the query; how many there were."""
-    deque(ORACLES[query](_events(numbers)), maxlen=0)
+    deque(LOOPS[query](_events(numbers)), maxlen=0)
     return len(numbers)
 
 
@@ -40,4 +40,4 @@ def run(arguments: argparse.Namespace, records: int) -> float:
 
 
 if __name__ == "__main__":
-    measure("baseline", run, {}, tuple(ORACLES))
+    measure("baseline", run, {}, tuple(LOOPS))

@@ -1,7 +1,7 @@
 """Nexmark's queries in plain Python, over events in the order of their times.
 
-What the streams of ``benchmarks.nexmark.queries`` are to give, for tests; and, in a bare loop, the limit that they
-are measured against. Only what is still open is kept, so the loops run for as long as one likes.
+What the streams of ``benchmarks.nexmark.queries`` and the loops of ``benchmarks.nexmark.loops`` are to give, for
+tests.
 """
 
 import heapq
