@@ -209,7 +209,7 @@ class RocksDBBackend(KeyedStateBackend):
             self._uploads.aborted(checkpoint)
 
     def entry_count(self) -> int:
-        dirty = sum(len(table.dirty) for table in self._tables.values())
+        dirty = sum(table.unwritten_count() for table in self._tables.values())
         near = sum(queue.in_memory for queue in self._timers.values())
         waiting = entries_in(self._near_timers.values(), self._groups)
         return self._store.row_count() + dirty + near + waiting

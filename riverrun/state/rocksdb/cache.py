@@ -1,15 +1,17 @@
 """Decoded values in front of the database: what both sides of a state share.
 
-A value that is read or written stays in a dict until there is no more room; then the oldest are
-written, if they changed, and dropped. While the keys fit, the database is not touched at all but for
-checkpoints. How much the values take is estimated: now and then, and the more often the less room is
-left, one entry is measured, and all are taken to be like those measured lately.
+A value that is read or written stays in a dict until there is no more room. Then the oldest are packed
+(`riverrun.state.rocksdb.packed_tier`), or, where they cannot be, written if they changed; and dropped. While the
+keys fit, the database is not touched at all but for checkpoints. How much the values take is estimated:
+now and then, and the more often the less room is left, one entry is measured, and all are taken to be like
+those measured lately.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -25,10 +27,12 @@ _LONGEST_WAIT: Final = 4096
 """Changes between two measurements at most."""
 _REMEMBERED: Final = 64
 """Measurements that the mean is over."""
+_PACKED: Final = 75
+"""Per cent of the budget that packed entries may take."""
 
 
 class CacheBudget:
-    """The bytes that the caches of one backend share."""
+    """The bytes that the caches of one backend share, decoded values and packed ones."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -41,18 +45,25 @@ class CacheBudget:
     def wait(self, table: CachedTable) -> int:
         """Make room if there is none, and say after how many changes ``table`` must ask again."""
         used = self._used()
-        if used > self._limit:
+        if used > self._unpacked():
             used = self._make_room(used)
-        free = (self._limit - used) // (2 * len(self._tables))
+        free = (self._unpacked() - used) // (2 * len(self._tables))
         changes = int(free / table.entry_bytes) if table.entry_bytes else 0
         return max(min(changes, _LONGEST_WAIT), _FIRST_LOOK)
+
+    def most_packed(self, table: CachedTable) -> int:
+        """How many bytes the packed entries of ``table`` may take; some are always left for decoded ones."""
+        others = sum(other.packed_bytes() for other in self._tables if other is not table)
+        return self._limit * _PACKED // 100 - others
 
     def _used(self) -> int:
         return sum(table.estimate() for table in self._tables)
 
+    def _unpacked(self) -> int:
+        return self._limit - sum(table.packed_bytes() for table in self._tables)
+
     def _make_room(self, used: int) -> int:
-        wanted = self._limit * 3 // 4
-        while used > wanted:
+        while used > self._unpacked() * 3 // 4:
             largest = max(self._tables, key=CachedTable.estimate)
             before = largest.estimate()
             if before == 0:
@@ -122,8 +133,8 @@ class CachedTable:
         """Make the rows of ``addresses`` what the cache says, once the store commits."""
 
     @abstractmethod
-    def settled(self, address: Any) -> None:
-        """``address`` was written; drop what need not be kept any more."""
+    def settle(self, addresses: Iterable[Any]) -> None:
+        """``addresses`` were written; drop what need not be kept any more."""
 
     @abstractmethod
     def is_bare(self, cached: Any) -> bool:
@@ -132,6 +143,10 @@ class CachedTable:
     def estimate(self) -> int:
         """About how many bytes the cache takes."""
         return int(self.entry_bytes * len(self.cache))
+
+    def packed_bytes(self) -> int:
+        """How many bytes packed entries take, which ``estimate`` does not count."""
+        return 0
 
     def sample(self, address: Any, cached: Any) -> float:
         """The bytes of one entry of those that ``estimate`` counts."""
@@ -146,6 +161,10 @@ class CachedTable:
             self._sampled(address, self.cache[address])
         self.left = self._budget.wait(self)
 
+    def unwritten_count(self) -> int:
+        """About how many entries have no rows, or other ones."""
+        return len(self.dirty)
+
     def flush(self) -> None:
         """Write all that changed."""
         if self.dirty:
@@ -153,8 +172,7 @@ class CachedTable:
             self._store.commit()
             self.stored = True
             written, self.dirty = self.dirty, set()
-            for address in written:
-                self.settled(address)
+            self.settle(written)
 
     def freeze(self) -> Unwritten | None:
         """What has no rows yet, as it is now; None when it was written instead, to be read from rows."""
@@ -170,8 +188,7 @@ class CachedTable:
             self._store.commit()
             self.stored = True
             self.dirty -= changed
-        for address in oldest:
-            del self.cache[address]
+        deque(map(self.cache.__delitem__, oldest), maxlen=0)
 
     def address(self) -> Any:
         """Where the current key's entry is."""

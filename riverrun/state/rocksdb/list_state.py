@@ -88,7 +88,11 @@ class RocksDBListState(CachedTable, ListState[Any]):
                 row_key = self.format.piece_row(place, self._store.new_piece())
                 self._store.put(row_key, self.format.list_value(place, found.added))
 
-    def settled(self, address: Any) -> None:
+    def settle(self, addresses: Iterable[Any]) -> None:
+        for address in addresses:
+            self._settled(address)
+
+    def _settled(self, address: Any) -> None:
         found: CachedList = self.cache[address]
         if found.written is not None:
             found.written += found.added

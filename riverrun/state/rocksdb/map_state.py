@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -166,7 +166,11 @@ class RocksDBMapState(CachedTable, MapState[Any, Any]):
                 elif self.stored and not found.replaced:
                     self._store.delete(self.format.map_row(place, key))
 
-    def settled(self, address: Any) -> None:
+    def settle(self, addresses: Iterable[Any]) -> None:
+        for address in addresses:
+            self._settled(address)
+
+    def _settled(self, address: Any) -> None:
         found: CachedMap = self.cache[address]
         for key in found.changed:
             if found.entries[key] is GONE:

@@ -37,6 +37,7 @@ from riverrun.serde.key_hash import key_group
 from riverrun.serde.pickled_runs import UnpicklableValue
 from riverrun.serde.stable_hash import hash_keys
 from riverrun.state.rocksdb.canonical import decode, encode, put_length, take_length
+from riverrun.state.rocksdb.number_rows import int_row_values, numbers_of
 from riverrun.state.rocksdb.plain_keys import keys_of, row_keys_in, row_keys_of
 from riverrun.state.rocksdb.values import ValueCodec
 from riverrun.state.schema import MAPS, StateSchema
@@ -51,6 +52,8 @@ _TIMER: Final = struct.Struct(">HHQI")
 _EARLIEST: Final = -(1 << 63)
 _KEY, _NAMESPACE, _MAP_KEY = 1, 2, 4
 _FLAGS: Final = [bytes((flags,)) for flags in range(8)]
+UNKEPT: Final = _FLAGS[0]
+"""What row values begin with whose row keys say everything."""
 _flags: Final = operator.itemgetter(0)
 _TOGETHER: Final = 2048
 """Rows that are made together."""
@@ -119,7 +122,7 @@ class RowFormat:
         self.is_map = meta.kind in MAPS
         self.is_list = meta.kind is StateKind.LIST
         self.is_timers = meta.kind is StateKind.TIMERS
-        self._max_parallelism = max_parallelism
+        self.max_parallelism = max_parallelism
         self._owner = owner
         self._namespaced = meta.namespaced
         self._ttl = meta.ttl
@@ -127,24 +130,27 @@ class RowFormat:
         self._keys = ValueCodec(schema.key)
         self._map_keys = ValueCodec(schema.map_key)
         self._any = ValueCodec(None)
+        self.holds_ints = self._values.keeps_plain and not meta.ttl
+        """Whether an int in a row is a plain one; ``keeps_ints`` also if it is pickled."""
+        self.keeps_ints = not meta.ttl and (self._values.keeps_plain or schema.value is None)
 
     def place(self, address: Any) -> Place:
         """Where the rows of an address are."""
         key = address[0] if self._namespaced else address
-        return self._place(key_group(key, self._max_parallelism), address)
+        return self._place(key_group(key, self.max_parallelism), address)
 
     def places(self, addresses: Sequence[Any]) -> Iterator[Place]:
         """The same for many, in their order, at a fraction of the cost."""
         if not addresses:
             return iter(())
         keys = [key for key, _ in addresses] if self._namespaced else list(addresses)
-        groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).tolist()
+        groups = (hash_keys(keys) % np.uint64(self.max_parallelism)).tolist()
         return map(self._place, groups, addresses)
 
     def row_keys(self, addresses: Sequence[Any]) -> list[bytes]:
         """The row keys of many addresses of a state that is neither map nor list, in their order."""
         if not self._namespaced and set(map(type, addresses)) == {int}:
-            groups = (hash_keys(addresses) % np.uint64(self._max_parallelism)).tolist()
+            groups = (hash_keys(addresses) % np.uint64(self.max_parallelism)).tolist()
             found = row_keys_in(groups, self.number, addresses)
             if found is not None:
                 return found
@@ -177,7 +183,7 @@ class RowFormat:
     def timer_rows(self, addresses: Sequence[Any]) -> Iterator[tuple[int, bytes, bytes]]:
         """Group, row key and row value of many timers, in their order."""
         keys = [key for key, _ in addresses]
-        groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).tolist()
+        groups = (hash_keys(keys) % np.uint64(self.max_parallelism)).tolist()
         number, pack = self.number, _TIMER.pack
         for group, address in zip(groups, addresses, strict=True):
             key, (time, namespace) = address
@@ -213,9 +219,30 @@ class RowFormat:
     def _row_values(self, places: Iterable[Place], stored: Sequence[Any]) -> Iterator[bytes]:
         """The row values of many stored values."""
         heads = (_FLAGS[place.flags] + place.kept for place in places)
-        return map(operator.add, heads, self._payloads(stored))
+        return map(operator.add, heads, self.payloads(stored))
 
-    def _payloads(self, stored: Sequence[Any]) -> Sequence[bytes]:
+    def row_values(self, stored: Sequence[Any]) -> Iterable[bytes]:
+        """The row values of many stored values whose row keys say everything."""
+        if self.holds_ints:
+            self.check_values(stored)
+            numbers = numbers_of(stored)
+            if numbers is not None:
+                return int_row_values(numbers)
+        return map(UNKEPT.__add__, self.payloads(stored))
+
+    def check_values(self, stored: Sequence[Any]) -> None:
+        """Raise UnstorableValue unless all values, of a state without TTL, are of its type."""
+        try:
+            self._values.check_all(stored)
+        except TypeMismatch as error:
+            raise self._unstorable(error) from error
+
+    def payloads(self, stored: Sequence[Any]) -> Sequence[bytes]:
+        """The payloads of many stored values.
+
+        Raises:
+            UnstorableValue: a value is not of the state's type, or cannot be pickled.
+        """
         if self.is_timers:
             return [b""] * len(stored)
         values, times = stored, None
@@ -262,6 +289,10 @@ class RowFormat:
             return list(map(self.stored, row_values))
         return self._values.decode_each([row_value[1:] for row_value in row_values])
 
+    def stored_in(self, payloads: Sequence[bytes]) -> Sequence[Any]:
+        """The stored values of many payloads of a state without TTL."""
+        return self._values.decode_each(payloads)
+
     def elements(self, row_value: bytes) -> list[Any]:
         """The elements of a list's piece."""
         return self.elements_of(row_value[_payload_at(row_value) :])
@@ -301,7 +332,7 @@ class RowFormat:
         if not self._namespaced:
             row_keys = row_keys_of(group, self.number, addresses)
             if row_keys is not None:
-                return row_keys, map(_FLAGS[0].__add__, self._payloads(stored))
+                return row_keys, self.row_values(stored)
         places = self.places_in(group, addresses)
         return [place.prefix for place in places], self._row_values(places, stored)
 
@@ -310,7 +341,7 @@ class RowFormat:
         keys = [key for key, _ in addresses] if self._namespaced else list(addresses)
         if not keys:
             return
-        groups = (hash_keys(keys) % np.uint64(self._max_parallelism)).astype(np.uint16)
+        groups = (hash_keys(keys) % np.uint64(self.max_parallelism)).astype(np.uint16)
         order = np.argsort(groups, kind="stable")
         ends = (np.flatnonzero(np.diff(groups[order])) + 1).tolist()
         places = order.tolist()

@@ -6,12 +6,17 @@ look into a dict, as in a backend that keeps everything in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from types import NoneType
 from typing import Any
 
 from riverrun.api.state import AggregatingState, Aggregator, ReducingState, ValueState
 from riverrun.state.rocksdb.cache import CachedTable, Surroundings
 from riverrun.state.rocksdb.cached import Unwritten
+from riverrun.state.rocksdb.packed_tier import PackedTier
+from riverrun.state.rocksdb.row_writer import write_singles
 from riverrun.state.rocksdb.rows import RowFormat
 
 
@@ -20,54 +25,113 @@ class SingleTable(CachedTable):
 
     Attributes:
         loaded: Entries that were read one by one.
+        tier: What left the cache and is still in memory; None where it would not be worth while.
+        beyond: Whether there may be rows that are neither in the cache nor in the tier.
     """
 
-    __slots__ = ("loaded",)
+    __slots__ = ("beyond", "loaded", "tier")
 
     def __init__(self, surroundings: Surroundings, rows: RowFormat, *, stored: bool) -> None:
         super().__init__(surroundings, rows, stored=stored)
         self.loaded = 0
+        self.beyond = stored
+        meta = rows.schema.meta
+        self.tier = None if meta.namespaced or meta.ttl else PackedTier(rows, self._store)
+
+    def packed_bytes(self) -> int:
+        return 0 if self.tier is None else self.tier.nbytes
+
+    def unwritten_count(self) -> int:
+        return len(self.dirty) + (0 if self.tier is None else self.tier.changed)
+
+    def is_whole(self) -> bool:
+        """Whether what is not in the cache is nowhere."""
+        return not self.beyond and self.packed_bytes() == 0
 
     def load(self, address: Any) -> Any:
-        if not self.stored:
+        if self.is_whole():
             return None
         self.loaded += 1
-        row_value = self._store.get(self.format.place(address).prefix)
+        if self.tier is not None and (found := self.tier.find_one(address)) is not None:
+            return found
+        row_value = self._store.get(self.format.place(address).prefix) if self.beyond else None
         return None if row_value is None else self.format.stored(row_value)
 
     def load_all(self, addresses: list[Any]) -> None:
-        """Put what the rows say about ``addresses``, which are not in the cache, into it."""
-        if not self.stored:
-            return
+        """Put what tier and rows say about ``addresses``, which are not in the cache, into it."""
+        fresh: dict[Any, Any] = {}
+        others = addresses
+        if self.tier is not None:
+            there, stored, others = self.tier.find(addresses)
+            fresh = dict(zip(there, stored, strict=True))
+        if others:
+            fresh.update(dict.fromkeys(others))
+            if self.beyond:
+                fresh.update(self._rows_of(others))
+        self.left -= len(addresses)
+        if self.left < 0:
+            self._sampled(*next(iter(fresh.items())))
+            self.left = self._budget.wait(self)
+        self.cache.update(fresh)
+
+    def _rows_of(self, addresses: list[Any]) -> Iterable[tuple[Any, Any]]:
         found = self._store.get_all(self.format.row_keys(addresses))
         there = [address for address, row in zip(addresses, found, strict=True) if row is not None]
         stored = self.format.stored_each([row for row in found if row is not None])
-        self.left -= len(addresses)
-        if self.left < 0:
-            if there:
-                self._sampled(there[0], stored[0])
-            self.left = self._budget.wait(self)
-        cache = self.cache
-        if len(there) < len(addresses):
-            cache.update(dict.fromkeys(addresses))
-        cache.update(zip(there, stored, strict=True))
+        return zip(there, stored, strict=True)
 
     def write(self, addresses: Sequence[Any]) -> None:
-        cache, rows = self.cache, self.format
-        there = [address for address in addresses if cache[address] is not None]
-        for group, found in rows.groups_of(there):
-            stored = [cache[address] for address in found]
-            self._store.put_all(*rows.single_rows(group, found, stored))
-        if self.stored and len(there) < len(addresses):
-            gone = [address for address in addresses if cache[address] is None]
-            for place in rows.places(gone):
-                self._store.delete(place.prefix)
+        stored = list(map(self.cache.get, addresses))
+        if NoneType in set(map(type, stored)):
+            gone = [
+                address for address, value in zip(addresses, stored, strict=True) if value is None
+            ]
+            if self.tier is not None:
+                self.tier.forget(gone)
+            if self.stored:
+                for place in self.format.places(gone):
+                    self._store.delete(place.prefix)
+            addresses = [
+                address
+                for address, value in zip(addresses, stored, strict=True)
+                if value is not None
+            ]
+            stored = [value for value in stored if value is not None]
+        write_singles(self.format, self._store, addresses, stored)
 
-    def settled(self, address: Any) -> None:
-        if self.cache[address] is None:
+    def flush(self) -> None:
+        self._flush_tier()
+        super().flush()
+
+    def _flush_tier(self) -> None:
+        if self.tier is not None and self.tier.flush():
+            self._store.commit()
+            self.stored = True
+
+    def settle(self, addresses: Iterable[Any]) -> None:
+        get = self.cache.get
+        for address in [address for address in addresses if get(address) is None]:
             del self.cache[address]
 
+    def evict(self, count: int) -> None:
+        oldest = list(islice(self.cache, count))
+        changed = self.dirty.intersection(oldest)
+        left = oldest
+        if self.tier is not None:
+            left = self.tier.take(oldest, self.cache, changed, self._budget.most_packed(self))
+            if self.tier.wrote:
+                self.stored = self.beyond = True
+        if left:
+            written = changed.intersection(left)
+            self.write(list(written))
+            self._store.commit()
+            self.stored = self.stored or bool(written)
+            self.beyond = self.beyond or any(self.cache.get(one) is not None for one in left)
+        self.dirty.difference_update(changed)
+        deque(map(self.cache.__delitem__, oldest), maxlen=0)
+
     def freeze(self) -> Unwritten | None:
+        self._flush_tier()
         if not self.dirty:
             return None
         cache, dirty = self.cache, self.dirty

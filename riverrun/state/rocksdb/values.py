@@ -112,6 +112,16 @@ class ValueCodec:
         self._coerce = _same if type_info is None else type_info.coerce
         self._check = None if type_info is None else checker_for(type_info)
 
+    @property
+    def keeps_plain(self) -> bool:
+        """Whether the plain form of a value is the value itself."""
+        return self._plain is _SAME
+
+    def check_all(self, values: Sequence[Any]) -> None:
+        """Raise TypeMismatch unless all values are of the type."""
+        if self._check is not None:
+            self._check(values)
+
     def check(self, value: Any) -> None:
         """Raise TypeMismatch unless the value is of the type."""
         if self._check is not None:

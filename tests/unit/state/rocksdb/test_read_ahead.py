@@ -47,6 +47,11 @@ def visit(
             see(backend.key)
 
 
+def texts(first: int, end: int) -> list[str]:
+    """Keys that are not packed, so that what is not cached is in its row."""
+    return [f"key {number}" for number in range(first, end)]
+
+
 def counting(state: ValueState[int]) -> Callable[[Any], None]:
     def see(_key: Any) -> None:
         state.update((state.value() or 0) + 1)
@@ -69,7 +74,7 @@ def test_a_run_is_read_together_and_nothing_is_lost(
     for _ in range(3):
         visit(backend, keys, counting(state))
 
-    assert len(looks) < sum(looks) / 8
+    assert len(looks) <= sum(looks) / 8
     counts = set()
     for backend.key in keys:
         counts.add(state.value())
@@ -82,12 +87,12 @@ def test_a_state_that_nobody_asks_for_is_not_read(bench: Bench, looks: list[int]
         cast("ValueState[int]", backend.state(ValueStateDescriptor(name)))
         for name in ("used", "unused")
     )
-    visit(backend, range(KEYS), counting(unused))
+    visit(backend, texts(0, KEYS), counting(unused))
     for _ in range(2):  # until it is noticed
-        visit(backend, range(KEYS), lambda _key: used.update(1))
+        visit(backend, texts(0, KEYS), lambda _key: used.update(1))
     looks.clear()
 
-    visit(backend, range(KEYS), lambda _key: used.update(1))
+    visit(backend, texts(0, KEYS), lambda _key: used.update(1))
 
     assert looks == []
 
@@ -95,12 +100,12 @@ def test_a_state_that_nobody_asks_for_is_not_read(bench: Bench, looks: list[int]
 def test_keys_that_are_not_there_are_not_looked_for_twice(bench: Bench, looks: list[int]) -> None:
     backend = bench.backend(memory_bytes=1 << 20)
     state = cast("ValueState[int]", backend.state(ValueStateDescriptor("count")))
-    visit(backend, range(KEYS), counting(state))
+    visit(backend, texts(0, KEYS), counting(state))
     seen: list[Any] = []
-    visit(backend, range(KEYS, KEYS + RUN), lambda _key: seen.append(state.value()))  # goes without
+    visit(backend, texts(KEYS, KEYS + RUN), lambda _key: seen.append(state.value()))  # goes without
     looks.clear()
 
-    visit(backend, range(2 * KEYS, 2 * KEYS + RUN), lambda _key: seen.append(state.value()))
+    visit(backend, texts(2 * KEYS, 2 * KEYS + RUN), lambda _key: seen.append(state.value()))
 
     assert looks == [RUN]
     assert set(seen) == {None}
