@@ -29,12 +29,14 @@ class SingleTable(CachedTable):
         beyond: Whether there may be rows that are neither in the cache nor in the tier.
     """
 
-    __slots__ = ("beyond", "loaded", "tier")
+    __slots__ = ("_gone", "beyond", "loaded", "tier")
 
     def __init__(self, surroundings: Surroundings, rows: RowFormat, *, stored: bool) -> None:
         super().__init__(surroundings, rows, stored=stored)
         self.loaded = 0
         self.beyond = stored
+        self._gone: list[Any] = []
+        """What was written last without a value."""
         meta = rows.schema.meta
         self.tier = None if meta.namespaced or meta.ttl else PackedTier(rows, self._store)
 
@@ -82,8 +84,9 @@ class SingleTable(CachedTable):
 
     def write(self, addresses: Sequence[Any]) -> None:
         stored = list(map(self.cache.get, addresses))
+        self._gone = []
         if NoneType in set(map(type, stored)):
-            gone = [
+            self._gone = gone = [
                 address for address, value in zip(addresses, stored, strict=True) if value is None
             ]
             if self.tier is not None:
@@ -109,8 +112,7 @@ class SingleTable(CachedTable):
             self.stored = True
 
     def settle(self, addresses: Iterable[Any]) -> None:
-        get = self.cache.get
-        for address in [address for address in addresses if get(address) is None]:
+        for address in self._gone:
             del self.cache[address]
 
     def evict(self, count: int) -> None:
