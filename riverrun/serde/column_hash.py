@@ -31,7 +31,7 @@ from riverrun.serde.key_hash import (
 )
 from riverrun.serde.transpose import columns_of
 
-__all__ = ["hash_alike", "hash_column", "hash_keys", "key_groups"]
+__all__ = ["hash_alike", "hash_column", "hash_integers", "hash_keys", "key_groups"]
 
 _Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -74,7 +74,7 @@ class _Unlike(Exception):  # noqa: N818 - a signal inside this module
 
 
 def _hash_ints(keys: Sequence[int]) -> _Hashes:
-    return _hash_integers(np.frombuffer(array("q", keys), np.int64))
+    return hash_integers(np.frombuffer(array("q", keys), np.int64))
 
 
 def _hash_doubles(keys: Sequence[float]) -> _Hashes:
@@ -141,7 +141,7 @@ def _hash_booleans(column: pa.Array) -> _Hashes:
 def _hash_integer_column(column: pa.Array) -> _Hashes:
     values = column.fill_null(0).to_numpy()
     wide = np.uint64 if values.dtype == np.uint64 else np.int64
-    return _hash_integers(values.astype(wide, copy=False))
+    return hash_integers(values.astype(wide, copy=False))
 
 
 def _hash_float_column(column: pa.Array) -> _Hashes:
@@ -175,7 +175,8 @@ _BY_TYPE: Final[Sequence[tuple[Callable[[Any], bool], Callable[[Any], _Hashes]]]
 )
 
 
-def _hash_integers(values: npt.NDArray[np.int64] | _Hashes) -> _Hashes:
+def hash_integers(values: npt.NDArray[np.int64] | _Hashes) -> _Hashes:
+    """The stable hash of each whole number of an array."""
     negative = values < 0
     magnitudes = values.astype(np.uint64)
     magnitudes[negative] = -magnitudes[negative]

@@ -7,11 +7,21 @@ file are not what was written, else `StorageError`, and the message begins with 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from rocksdict import AccessType, Checkpoint, Options, Rdict, WriteBatch, WriteOptions
+from rocksdict import (
+    AccessType,
+    Checkpoint,
+    IngestExternalFileOptions,
+    Options,
+    Rdict,
+    SstFileWriter,
+    WriteBatch,
+    WriteOptions,
+)
 
 from riverrun.storage.storage import FileCorrupt, StorageError
 
@@ -69,6 +79,7 @@ class Database:
         unlogged = WriteOptions()
         unlogged.disable_wal = True
         self._unlogged = unlogged
+        self._options = options
 
     @_reporting
     def get(self, key: bytes) -> bytes | None:
@@ -86,6 +97,22 @@ class Database:
     def write(self, batch: WriteBatch) -> None:
         """Carry out the whole batch or nothing of it."""
         self._db.write(batch, self._unlogged)
+
+    @_reporting
+    def ingest(self, parts: Iterable[tuple[Iterable[bytes], Iterable[bytes]]], file: Path) -> None:
+        """Write rows that come in order, with different keys, as a table of their own.
+
+        At half the cost of ``write``, since it goes around the buffer that sorts rows. ``parts`` are keys and
+        values; ``file``, on the same disk, is in the way while this runs.
+        """
+        writer = SstFileWriter(options=self._options)
+        writer.open(str(file))
+        for keys, values in parts:
+            deque(map(writer.__setitem__, keys, values), maxlen=0)
+        writer.finish()
+        how = IngestExternalFileOptions()
+        how.set_move_files(True)
+        self._db.ingest_external_file([str(file)], how)
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """The rows that begin with ``prefix``, in order; those of the moment of this call."""

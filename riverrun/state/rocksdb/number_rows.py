@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from riverrun.serde.stable_hash import hash_column
+from riverrun.serde.stable_hash import hash_integers
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -63,7 +62,7 @@ def numbers_of(values: Any) -> Numbers | None:
 
 def in_order(keys: Numbers, max_parallelism: int) -> Order:
     """The keys in the order of their rows."""
-    groups = (hash_column(pa.array(keys)) % np.uint64(max_parallelism)).astype(np.uint16)
+    groups = (hash_integers(keys) % np.uint64(max_parallelism)).astype(np.uint16)
     sizes = (np.searchsorted(_SIZES, _magnitudes(keys), "right") + 1).astype(np.uint8)
     at = np.lexsort((keys.view(np.uint64), sizes, groups))
     return Order(at, keys[at], groups[at], sizes[at])

@@ -125,7 +125,8 @@ class PackedTable:
 
     def take_changed(self) -> Iterator[tuple[Numbers, Words]]:
         """Keys and values of what is marked as changed, some at a time; it is so no more afterwards."""
-        step = _TOGETHER * _WAYS
+        # Many, since each time makes a table of rows over all key groups, and the database merges them.
+        step = max(8 * _TOGETHER, self._groups // 8) * _WAYS
         for first in range(0, len(self._marks) if self.changed else 0, step):
             marks = self._marks[first : first + step]
             found = np.flatnonzero(marks & _CHANGED)

@@ -8,7 +8,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from riverrun.state.rocksdb.number_rows import Numbers, in_order, int_row_values, numbers_of, row_keys
+from riverrun.state.rocksdb.number_rows import (
+    Numbers,
+    in_order,
+    int_row_values,
+    numbers_of,
+    row_keys,
+)
 from riverrun.state.rocksdb.rows import RowFormat
 from riverrun.state.rocksdb.store import Store
 
@@ -50,6 +56,7 @@ def _values_of(rows: RowFormat, stored: Sequence[Any]) -> RowValues:
 def write_numbers(rows: RowFormat, store: Store, keys: Numbers, values_at: RowValues) -> None:
     """Write the rows of different ``keys``."""
     order = in_order(keys, rows.max_parallelism)
-    for first in range(0, len(keys), _TOGETHER):
-        part = order.part(first, first + _TOGETHER)
-        store.put_all(row_keys(part, rows.number), values_at(part.at))
+    parts = (order.part(first, first + _TOGETHER) for first in range(0, len(keys), _TOGETHER))
+    store.put_sorted(
+        ((row_keys(part, rows.number), values_at(part.at)) for part in parts), len(keys)
+    )

@@ -24,6 +24,10 @@ _FEW_ROWS: Final = 256
 """So many rows are deleted one by one; more of them by one mark, which makes reading near it slower."""
 
 
+_MANY_ROWS: Final = 32_768
+"""So many rows in order are worth a table of their own."""
+
+
 class Store:
     """Rows of one backend; a store that holds nothing has no files."""
 
@@ -87,6 +91,17 @@ class Store:
         deque(map(batch.put, row_keys, row_values), maxlen=0)
         if batch.size_in_bytes() > _BATCH_BYTES:
             self.commit()
+
+    def put_sorted(
+        self, parts: Iterable[tuple[Sequence[bytes], Iterable[bytes]]], count: int
+    ) -> None:
+        """Write ``count`` rows that come in order, with different keys; at the latest at the next ``commit``."""
+        if count < _MANY_ROWS:
+            for row_keys, row_values in parts:
+                self.put_all(row_keys, row_values)
+            return
+        self.commit()  # what was put before is older
+        self.open().ingest(parts, self.folder.with_name("incoming.sst"))
 
     def delete(self, row_key: bytes) -> None:
         """Delete a row, at the latest at the next ``commit``."""

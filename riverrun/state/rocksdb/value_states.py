@@ -112,6 +112,7 @@ class SingleTable(CachedTable):
             self.stored = True
 
     def settle(self, addresses: Iterable[Any]) -> None:
+        del addresses  # those without a value are known
         for address in self._gone:
             del self.cache[address]
 
