@@ -95,6 +95,9 @@ class PackedTier:
         Raises:
             UnstorableValue: a value is not of the state's type.
         """
+        if int not in set(map(type, addresses)):
+            self.forget(addresses)
+            return list(addresses)
         left: list[Any] = []
         for first in range(0, len(addresses), _TOGETHER):
             some = addresses[first : first + _TOGETHER]
@@ -109,9 +112,6 @@ class PackedTier:
     ) -> list[Any]:
         left: list[Any] = []
         keys = _numbers(addresses)
-        if keys is None and int not in set(map(type, addresses)):
-            self.forget(addresses)
-            return list(addresses)
         if keys is None or NoneType in set(map(type, stored)):
             fits = [
                 value is not None and has_place(address)

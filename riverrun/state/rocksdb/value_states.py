@@ -72,7 +72,10 @@ class SingleTable(CachedTable):
                 fresh.update(self._rows_of(others))
         self.left -= len(addresses)
         if self.left < 0:
-            self._sampled(*next(iter(fresh.items())))
+            for address, found in fresh.items():
+                if found is not None:
+                    self._sampled(address, found)
+                    break
             self.left = self._budget.wait(self)
         self.cache.update(fresh)
 
