@@ -16,8 +16,9 @@ Encodings: 0 and 1 are the run codecs of ``riverrun.serde.runs`` (pickle; Arrow 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -25,16 +26,24 @@ import numpy as np
 from riverrun.core.errors import ProgramError
 from riverrun.protocol.snapshots import StateKind
 from riverrun.serde.check import TypeMismatch
-from riverrun.serde.pickled_runs import PickleRunCodec, UnpicklableValue
-from riverrun.serde.runs import codec_for, decode_run
-from riverrun.serde.type_info import TypeInformation
+from riverrun.serde.pickled_runs import UnpicklableValue
+from riverrun.serde.runs import decode_run
+from riverrun.serde.stable_hash import hash_keys
+from riverrun.state.entry_columns import (
+    EncodedColumn,
+    EntryColumn,
+    Hashes,
+    Objects,
+    Order,
+    Times,
+    column_of,
+    encoded_keys,
+    encoded_run,
+)
 from riverrun.state.schema import MAPS, StateSchema
-
-_Column: TypeAlias = tuple[int, bytes]
 
 _COUNTS: Final = 2
 _TIMES: Final = 3
-_PICKLED: Final = PickleRunCodec()
 _decode_columns: Final = msgspec.msgpack.Decoder(list[tuple[int, bytes]]).decode
 
 
@@ -49,6 +58,39 @@ class UnstorableValue(ProgramError):  # noqa: N818
         return f"operator {self.operator!r}: state {self.state!r} cannot be written: {self.reason}"
 
 
+@dataclass(frozen=True, slots=True)
+class EntryRun:
+    """Entries of one state on their way into blocks."""
+
+    state: str
+    operator: str
+    keys: Sequence[Any]
+    """In the order in which they came."""
+    columns: Sequence[EntryColumn]
+    """The first one is of the keys."""
+
+    def hashes(self) -> Hashes:
+        """The stable hash of each of ``keys``."""
+        hashes = self.columns[0].hashed()
+        return hash_keys(self.keys) if hashes is None else hashes
+
+    def taken(self, order: Order) -> EntryRun:
+        """The same with all columns in another order."""
+        return replace(self, columns=[column.taken(order) for column in self.columns])
+
+    def encode(self, start: int, end: int) -> bytes:
+        """A block of the entries from ``start`` to ``end``.
+
+        Raises:
+            UnstorableValue: one of them is not of the declared type, or cannot be pickled.
+        """
+        try:
+            columns = [part for column in self.columns for part in column.encoded(start, end)]
+        except (TypeMismatch, UnpicklableValue) as error:
+            raise UnstorableValue(self.operator, self.state, str(error)) from error
+        return msgspec.msgpack.encode(columns)
+
+
 class EntrySerializer:
     """Encodes and decodes blocks of entries of one state; used from any thread."""
 
@@ -61,17 +103,18 @@ class EntrySerializer:
 
     def encode(self, addresses: Sequence[Any], values: Sequence[Any]) -> bytes:
         """A block; an address is a key, or a pair of key and namespace where the state has them."""
-        timers = self._kind is StateKind.TIMERS
-        try:
-            columns = self._addresses(addresses)
-            columns += () if timers else self._values(values)
-        except (TypeMismatch, UnpicklableValue) as error:
-            raise UnstorableValue(self._operator, self._schema.meta.name, str(error)) from error
-        return msgspec.msgpack.encode(columns)
+        return self.entries(addresses, values).encode(0, len(addresses))
 
-    def encode_tombstones(self, addresses: Sequence[Any]) -> bytes:
-        """A block of addresses alone."""
-        return msgspec.msgpack.encode(self._addresses(addresses))
+    def entries(self, addresses: Sequence[Any], values: Sequence[Any]) -> EntryRun:
+        """Entries to bring into order and to encode in several blocks."""
+        keys, columns = self._addresses(addresses)
+        if self._kind is not StateKind.TIMERS:
+            columns += self._values(values)
+        return EntryRun(self._schema.meta.name, self._operator, keys, columns)
+
+    def tombstones(self, addresses: Sequence[Any]) -> EntryRun:
+        """The same for blocks of addresses alone."""
+        return EntryRun(self._schema.meta.name, self._operator, *self._addresses(addresses))
 
     def decode(self, block: bytes | memoryview) -> tuple[list[Any], list[Any]]:
         """The addresses and values of a block."""
@@ -85,41 +128,44 @@ class EntrySerializer:
         """The addresses of a block of tombstones."""
         return self._read_addresses(iter(_decode_columns(block)))
 
-    def _addresses(self, addresses: Sequence[Any]) -> list[_Column]:
+    def _addresses(self, addresses: Sequence[Any]) -> tuple[Sequence[Any], list[EntryColumn]]:
+        """The keys, and the columns of the addresses."""
         if not self._namespaced:
-            return [self._keys(list(addresses))]
+            return addresses, [column_of(self._schema.key, addresses, encoded_keys)]
         keys = [key for key, _ in addresses]
         namespaces = [namespace for _, namespace in addresses]
+        columns = [column_of(self._schema.key, keys, encoded_keys)]
         if self._kind is not StateKind.TIMERS:
-            return [self._keys(keys), (_PICKLED.tag, _PICKLED.encode(namespaces))]
+            return keys, [*columns, column_of(None, namespaces)]
         times = np.fromiter((time for time, _ in namespaces), "<i8", len(namespaces))
-        inner = _PICKLED.encode([namespace for _, namespace in namespaces])
-        return [self._keys(keys), (_PICKLED.tag, inner), (_TIMES, times.tobytes())]
+        inner = column_of(None, [namespace for _, namespace in namespaces])
+        return keys, [*columns, inner, Times(times, _TIMES)]
 
-    def _keys(self, keys: list[Any]) -> _Column:
-        try:
-            return _run(self._schema.key, keys)
-        except TypeMismatch:
-            # The type of a key is a hint of the program; a key that does not fit is a key all the same.
-            return _PICKLED.tag, _PICKLED.encode(keys)
-
-    def _values(self, values: Sequence[Any]) -> list[_Column]:
-        columns: list[_Column] = []
-        flat: Iterable[Any] = values
+    def _values(self, values: Sequence[Any]) -> list[EntryColumn]:
         if self._kind is StateKind.LIST or self._kind in MAPS:
-            columns.append((_COUNTS, np.fromiter(map(len, values), "<u4", len(values)).tobytes()))
-            flat = chain.from_iterable(values)
+            return [Objects(values, self._collections)]
+        if not self._ttl:
+            return [column_of(self._schema.value, values)]
+        times = np.fromiter((time for _, time in values), "<i8", len(values))
+        plain = [value for value, _ in values]
+        return [column_of(self._schema.value, plain), Times(times, _TIMES)]
+
+    def _collections(self, values: list[Any]) -> list[EncodedColumn]:
+        """The columns of lists or of maps."""
+        counts = np.fromiter(map(len, values), "<u4", len(values))
+        columns: list[EncodedColumn] = [(_COUNTS, counts.tobytes())]
+        flat = chain.from_iterable(values)
         if self._kind in MAPS:
-            columns.append(_run(self._schema.map_key, list(flat)))
+            columns.append(encoded_run(self._schema.map_key, list(flat)))
             flat = chain.from_iterable(map(dict.values, values))
         stored = list(flat)
         if not self._ttl:
-            return [*columns, _run(self._schema.value, stored)]
+            return [*columns, encoded_run(self._schema.value, stored)]
         times = np.fromiter((time for _, time in stored), "<i8", len(stored))
         plain = [value for value, _ in stored]
-        return [*columns, _run(self._schema.value, plain), (_TIMES, times.tobytes())]
+        return [*columns, encoded_run(self._schema.value, plain), (_TIMES, times.tobytes())]
 
-    def _read_addresses(self, columns: Iterable[_Column]) -> list[Any]:
+    def _read_addresses(self, columns: Iterable[EncodedColumn]) -> list[Any]:
         keys = decode_run(*_next(columns), self._schema.key)
         if not self._namespaced:
             return keys
@@ -129,7 +175,7 @@ class EntrySerializer:
             namespaces = zip(times, namespaces, strict=True)
         return list(zip(keys, namespaces, strict=True))
 
-    def _read_values(self, columns: Iterable[_Column]) -> list[Any]:
+    def _read_values(self, columns: Iterable[EncodedColumn]) -> list[Any]:
         is_map = self._kind in MAPS
         counts = None
         if is_map or self._kind is StateKind.LIST:
@@ -148,10 +194,5 @@ class EntrySerializer:
         return [dict(islice(pairs, count)) for count in counts]
 
 
-def _run(type_info: TypeInformation | None, values: list[Any]) -> _Column:
-    codec = codec_for(type_info)
-    return codec.tag, codec.encode(values)
-
-
-def _next(columns: Iterable[_Column]) -> _Column:
+def _next(columns: Iterable[EncodedColumn]) -> EncodedColumn:
     return next(iter(columns))

@@ -5,30 +5,28 @@ Entries are taken in slices so that the interpreter is never held for long by on
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
-from riverrun.serde.stable_hash import hash_keys
 from riverrun.state.backend import BackendSettings, groups_of
 from riverrun.state.hashmap.entries import section_blocks, table_blocks
 from riverrun.state.hashmap.snapshot_file import FileBuilder, RawSection
 from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.hashmap.timers import FrozenTimers
 from riverrun.state.interchange import StateBlock
-from riverrun.state.serializers import EntrySerializer
+from riverrun.state.serializers import EntryRun, EntrySerializer
 from riverrun.storage.snapshot_files import SnapshotFiles
 
 NAME: Final = "hashmap"
 BASE: Final = "base"
 DELTA: Final = "delta"
-_SLICE: Final = 2048
-_STRETCH: Final = 32768
+_BLOCK: Final = 4096
+_STRETCH: Final = 65536
 """Entries sorted by key group together: enough for blocks of few groups, few enough for the caches."""
 
 
@@ -103,15 +101,12 @@ def file_of(
         schema = frozen.schema
         serializer = EntrySerializer(schema, settings.operator)
         for addresses, values in frozen.stretches(_STRETCH):
-            for taken, groups in _sorted(addresses, schema.meta, settings.max_parallelism):
-                block = serializer.encode(
-                    [addresses[position] for position in taken],
-                    [values[position] for position in taken],
-                )
-                file.add(block, groups, removed=False)
-        for taken, groups in _sorted(frozen.removed, schema.meta, settings.max_parallelism):
-            block = serializer.encode_tombstones([frozen.removed[place] for place in taken])
-            file.add(block, groups, removed=True)
+            if addresses:
+                _add(file, serializer.entries(addresses, values), settings, removed=False)
+        removed = frozen.removed
+        for start in range(0, len(removed), _STRETCH):
+            run = serializer.tombstones(removed[start : start + _STRETCH])
+            _add(file, run, settings, removed=True)
         file.end_section(schema.meta)
     for section in unclaimed:
         for raw in section.blocks:
@@ -120,18 +115,40 @@ def file_of(
     return file
 
 
-def _sorted(
-    addresses: Sequence[Any], meta: StateMeta, max_parallelism: int
-) -> Iterator[tuple[list[int], tuple[tuple[int, int], ...]]]:
-    """Slices of the positions in the order of their key groups, and how many are of which group."""
-    if not addresses:
-        return
-    keys = [key for key, _ in addresses] if meta.namespaced else addresses
+def _add(file: FileBuilder, run: EntryRun, settings: BackendSettings, *, removed: bool) -> None:
+    """Add blocks of the entries, sorted by key group."""
     # Small numbers are sorted many times as fast; there are at most 32,768 groups.
-    groups = (hash_keys(keys) % np.uint64(max_parallelism)).astype(np.uint16)
-    order = np.argsort(groups, kind="stable")
-    positions, sorted_groups = order.tolist(), groups[order].tolist()
-    # No arrays below: each operation on one lets go of the interpreter, and waits to get it back.
-    for start in range(0, len(addresses), _SLICE):
-        end = start + _SLICE
-        yield positions[start:end], tuple(Counter(sorted_groups[start:end]).items())
+    groups = (run.hashes() % np.uint64(settings.max_parallelism)).astype(np.uint16)
+    counts: list[int] = np.bincount(groups).tolist()
+    run = run.taken(np.argsort(groups, kind="stable"))
+    for start, end, held in pieces_of(counts, _BLOCK):
+        file.add(run.encode(start, end), held, removed=removed)
+
+
+def pieces_of(
+    counts: Sequence[int], size: int
+) -> Iterator[tuple[int, int, tuple[tuple[int, int], ...]]]:
+    """Cut entries that are sorted by key group into pieces of ``size``, the last one may be smaller.
+
+    Args:
+        counts: how many entries there are of each group, from group 0 on.
+        size: of a piece.
+
+    Returns:
+        Where each piece starts and ends, and how many entries of which groups it holds.
+    """
+    start = 0
+    held: list[tuple[int, int]] = []
+    room = size
+    for group, count in enumerate(counts):
+        left = count
+        while left:
+            taken = min(left, room)
+            held.append((group, taken))
+            left -= taken
+            room -= taken
+            if not room:
+                yield start, start + size, tuple(held)
+                start, held, room = start + size, [], size
+    if held:
+        yield start, start + size - room, tuple(held)
