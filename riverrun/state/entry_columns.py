@@ -23,7 +23,7 @@ from riverrun.serde.type_info import TypeInformation
 
 EncodedColumn: TypeAlias = tuple[int, bytes]
 """The number of the encoding, and the bytes."""
-Order: TypeAlias = npt.NDArray[np.intp]
+Order: TypeAlias = npt.NDArray[np.integer[Any]]
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
 _PICKLED: Final = PickleRunCodec()
@@ -91,7 +91,7 @@ class _Arrow:
         self._run = run
 
     def taken(self, order: Order) -> _Arrow:
-        return _Arrow(self._codec, self._run.take(order))
+        return _Arrow(self._codec, self._run.take(order.astype(np.int64, copy=False)))
 
     def encoded(self, start: int, end: int) -> Sequence[EncodedColumn]:
         return [(self._codec.tag, self._codec.encode(self._run[start:end]))]

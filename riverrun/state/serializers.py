@@ -105,9 +105,14 @@ class EntrySerializer:
         """A block; an address is a key, or a pair of key and namespace where the state has them."""
         return self.entries(addresses, values).encode(0, len(addresses))
 
-    def entries(self, addresses: Sequence[Any], values: Sequence[Any]) -> EntryRun:
-        """Entries to bring into order and to encode in several blocks."""
-        keys, columns = self._addresses(addresses)
+    def entries(
+        self,
+        addresses: Sequence[Any],
+        values: Sequence[Any],
+        known: EntryColumn | None = None,
+    ) -> EntryRun:
+        """Entries to bring into order and to encode in several blocks; ``known`` is the column of the addresses."""
+        keys, columns = self._addresses(addresses) if known is None else (addresses, [known])
         if self._kind is not StateKind.TIMERS:
             columns += self._values(values)
         return EntryRun(self._schema.meta.name, self._operator, keys, columns)

@@ -18,6 +18,7 @@ from riverrun.state.backend import (
     KeyedStateBackend,
     StateRefused,
 )
+from riverrun.state.hashmap.counting import Counting
 from riverrun.state.hashmap.frozen import NAME, FrozenHashMap
 from riverrun.state.hashmap.history import LARGEST_SHARE, History
 from riverrun.state.hashmap.reader import (
@@ -63,6 +64,9 @@ class HashMapBackend(KeyedStateBackend):
         self._history = History()
         self._most_changed = False
         """Whether changes since the last snapshot are not counted any more."""
+        self._counting = Counting()
+        self._records = 0
+        """Since the last snapshot."""
         self._savepoints: set[int] = set()
         """Savepoints whose outcome is not known; they say nothing about checkpoints."""
 
@@ -157,8 +161,14 @@ class HashMapBackend(KeyedStateBackend):
         elif self._settings.incremental:
             taken = {name: table.take_changed() for name, table in tables.items()}
             known = None if self._most_changed else taken
-            self._most_changed = False
-            changes = self._history.freeze(checkpoint, known, self.entry_count())
+            entries = self.entry_count()
+            changes = self._history.freeze(checkpoint, known, entries)
+            counts = self._counting.begins(
+                most_changed=self._most_changed, records=self._records, entries=entries
+            )
+            self._most_changed, self._records = False, 0
+            if not counts and not self._unclaimed:
+                self._count_no_more()
         before = None
         frozen: list[FrozenTable | FrozenTimers] = []
         if changes is None:
@@ -179,19 +189,22 @@ class HashMapBackend(KeyedStateBackend):
     def records_passed(self, count: int) -> None:
         for sweeper in self._sweepers:
             sweeper.step(count)
+        self._records += count
         if self._settings.incremental and not self._most_changed:
             self._stop_counting_changes()
 
     def _stop_counting_changes(self) -> None:
         """When so much has changed that the next snapshot holds everything, it no longer matters what."""
-        tables = [table for table in self._tables.values() if table.changed is not None]
-        changed = sum(len(table.changed or ()) for table in tables)
+        changed = sum(len(table.changed or ()) for table in self._tables.values())
         if changed < _MANY_CHANGES or self._unclaimed:
             return
         if changed > self.entry_count() * LARGEST_SHARE:
-            self._most_changed = True
-            for table in tables:
-                table.changed = None
+            self._count_no_more()
+
+    def _count_no_more(self) -> None:
+        self._most_changed = True
+        for table in self._tables.values():
+            table.changed = None
 
     def checkpoint_completed(self, checkpoint: int) -> None:
         if checkpoint in self._savepoints:

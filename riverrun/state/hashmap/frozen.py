@@ -5,8 +5,8 @@ Entries are taken in slices so that the interpreter is never held for long by on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -15,6 +15,7 @@ import numpy as np
 from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
 from riverrun.state.backend import BackendSettings, groups_of
 from riverrun.state.hashmap.entries import section_blocks, table_blocks
+from riverrun.state.hashmap.known_keys import Piece, RememberedColumn, SortedKeys
 from riverrun.state.hashmap.snapshot_file import FileBuilder, RawSection
 from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.hashmap.timers import FrozenTimers
@@ -27,7 +28,10 @@ BASE: Final = "base"
 DELTA: Final = "delta"
 _BLOCK: Final = 4096
 _STRETCH: Final = 65536
-"""Entries sorted by key group together: enough for blocks of few groups, few enough for the caches."""
+"""Entries sorted by key group together: enough for blocks of few groups, few enough for the caches.
+
+``SortedKeys`` has room for no more.
+"""
 
 
 class SnapshotFacts(msgspec.Struct, frozen=True):
@@ -100,13 +104,11 @@ def file_of(
     for frozen in tables:
         schema = frozen.schema
         serializer = EntrySerializer(schema, settings.operator)
-        for addresses, values in frozen.stretches(_STRETCH):
-            if addresses:
-                _add(file, serializer.entries(addresses, values), settings, removed=False)
+        _add_stretches(file, frozen, serializer, settings)
         removed = frozen.removed
         for start in range(0, len(removed), _STRETCH):
             run = serializer.tombstones(removed[start : start + _STRETCH])
-            _add(file, run, settings, removed=True)
+            _add_sorted(file, run, settings, removed=True)
         file.end_section(schema.meta)
     for section in unclaimed:
         for raw in section.blocks:
@@ -115,27 +117,53 @@ def file_of(
     return file
 
 
-def _add(file: FileBuilder, run: EntryRun, settings: BackendSettings, *, removed: bool) -> None:
-    """Add blocks of the entries, sorted by key group."""
+def _add_stretches(
+    file: FileBuilder,
+    frozen: FrozenTable | FrozenTimers,
+    serializer: EntrySerializer,
+    settings: BackendSettings,
+) -> None:
+    before, number = frozen.known, 0
+    for addresses, values in frozen.stretches(_STRETCH):
+        known = None if before is None else before.find(number, addresses)
+        if known is not None:
+            run = serializer.entries(addresses, values, known.column)
+            _add(file, run.taken(known.order), known.pieces, removed=False)
+        elif addresses:
+            known = _add_sorted(file, serializer.entries(addresses, values), settings)
+            if before is not None:
+                before.keep(number, known)
+        number += 1
+    if before is not None:
+        before.forget_from(number)
+
+
+def _add_sorted(
+    file: FileBuilder, run: EntryRun, settings: BackendSettings, *, removed: bool = False
+) -> SortedKeys:
+    """Add blocks of the entries, sorted by key group; how that was done."""
     # Small numbers are sorted many times as fast; there are at most 32,768 groups.
     groups = (run.hashes() % np.uint64(settings.max_parallelism)).astype(np.uint16)
-    counts: list[int] = np.bincount(groups).tolist()
-    run = run.taken(np.argsort(groups, kind="stable"))
-    for start, end, held in pieces_of(counts, _BLOCK):
+    pieces = list(pieces_of(np.bincount(groups).tolist(), _BLOCK))
+    order = np.argsort(groups, kind="stable")
+    first, *others = run.taken(order).columns
+    keys = RememberedColumn(first)
+    _add(file, replace(run, columns=[keys, *others]), pieces, removed=removed)
+    keys.seal()
+    return SortedKeys(run.keys, order.astype(np.uint16), pieces, keys)
+
+
+def _add(file: FileBuilder, run: EntryRun, pieces: Iterable[Piece], *, removed: bool) -> None:
+    for start, end, held in pieces:
         file.add(run.encode(start, end), held, removed=removed)
 
 
-def pieces_of(
-    counts: Sequence[int], size: int
-) -> Iterator[tuple[int, int, tuple[tuple[int, int], ...]]]:
-    """Cut entries that are sorted by key group into pieces of ``size``, the last one may be smaller.
+def pieces_of(counts: Sequence[int], size: int) -> Iterator[Piece]:
+    """Cut entries that are sorted by key group into pieces of ``size``; the last one may be smaller.
 
     Args:
         counts: how many entries there are of each group, from group 0 on.
         size: of a piece.
-
-    Returns:
-        Where each piece starts and ends, and how many entries of which groups it holds.
     """
     start = 0
     held: list[tuple[int, int]] = []

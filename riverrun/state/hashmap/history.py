@@ -88,7 +88,9 @@ class History:
             if taken is None or sum(map(len, taken.values())) > most:
                 return None
             for name, addresses in taken.items():
-                since.setdefault(name, set()).update(addresses)
+                # Most often there is one set, which nobody changes any more.
+                before = since.get(name)
+                since[name] = before | addresses if before else addresses
         return None if sum(map(len, since.values())) > most else since
 
     def _go_on(self) -> None:

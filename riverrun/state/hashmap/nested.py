@@ -6,7 +6,8 @@ look into a small dict each, and a window that is over is one dict to empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, ValuesView
+from itertools import chain
 from typing import Any
 
 from riverrun import loops
@@ -36,6 +37,21 @@ class NestedEntries(Mapping[Any, Any]):
 
     def __len__(self) -> int:
         return sum(map(len, self._by_namespace.values()))
+
+    def values(self) -> _NestedValues:
+        """The values, without a look for each address."""
+        return _NestedValues(self, self._by_namespace)
+
+
+class _NestedValues(ValuesView[Any]):
+    def __init__(
+        self, entries: NestedEntries, by_namespace: Mapping[Any, Mapping[Any, Any]]
+    ) -> None:
+        super().__init__(entries)
+        self._by_namespace = by_namespace
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(entries.values() for entries in self._by_namespace.values())
 
 
 class NamespacedValueState(Table, NamespaceRuns, ValueState[Any]):
@@ -138,7 +154,7 @@ class NamespacedValueState(Table, NamespaceRuns, ValueState[Any]):
 
     def freeze_all(self) -> FrozenTable:
         copied = {namespace: entries.copy() for namespace, entries in self.nested.items()}
-        return self._guarded(FrozenTable(self, NestedEntries(copied)))
+        return self._guarded(FrozenTable.of(self, NestedEntries(copied)))
 
     def freeze_some(self, addresses: Collection[Any]) -> FrozenTable:
         there, removed = {}, []
@@ -148,7 +164,7 @@ class NamespacedValueState(Table, NamespaceRuns, ValueState[Any]):
                 removed.append(address)
             else:
                 there[address] = held
-        return self._guarded(FrozenTable(self, there, removed))
+        return self._guarded(FrozenTable.of(self, there, removed))
 
     def take_changed(self) -> set[Any]:
         found, self._changed_in = self._changed_in or {}, {}

@@ -17,6 +17,7 @@ from typing import Any
 from riverrun.loops import Entries
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
+from riverrun.state.hashmap.known_keys import KnownKeys
 from riverrun.state.immutable import (
     ATOMS,
     copy_of,
@@ -43,10 +44,21 @@ class FrozenTable:
     """What one snapshot takes of one table."""
 
     table: Table
-    entries: Mapping[Any, Any]
+    addresses: Collection[Any]
+    values: Collection[Any]
+    """In the same order."""
     removed: Sequence[Any] = ()
+    shared: Mapping[Any, Any] | None = None
+    """The same as a mapping, where the values are such that the table must not give them out."""
+    known: KnownKeys | None = None
+    """What the snapshot before knew of the addresses, and this one will."""
     prune: Callable[[Any], Any] | None = None
     """Gives what is left of a stored value, or None; set where expired entries are left out."""
+
+    @staticmethod
+    def of(table: Table, entries: Mapping[Any, Any], removed: Sequence[Any] = ()) -> FrozenTable:
+        """What is in a mapping that nobody changes."""
+        return FrozenTable(table, entries, entries.values(), removed, entries)
 
     @property
     def schema(self) -> StateSchema:
@@ -56,7 +68,7 @@ class FrozenTable:
     def stretches(self, size: int) -> Iterator[tuple[list[Any], list[Any]]]:
         """Addresses and stored values, without what is expired, at most ``size`` at a time."""
         prune = self.prune
-        keys, stored = iter(self.entries), iter(self.entries.values())
+        keys, stored = iter(self.addresses), iter(self.values)
         while addresses := list(islice(keys, size)):
             values = list(islice(stored, size))
             if prune is not None:
@@ -78,6 +90,7 @@ class Table(Entries):
 
     Attributes:
         data: The entries. Whoever reads a value to hand it out uses ``_get`` instead.
+        known: What the last snapshot knew of the addresses, if it took all of them.
         changed: Addresses put or removed since the last freeze; None when nobody wants to know.
     """
 
@@ -87,6 +100,7 @@ class Table(Entries):
         "_lock",
         "_namespaced",
         "_operator",
+        "known",
         "schema",
     )
 
@@ -94,6 +108,7 @@ class Table(Entries):
         self.schema = place.schema
         self.data = {}
         self.changed = set() if place.tracked else None
+        self.known: KnownKeys | None = None
         self._backend = place.backend
         self._operator = place.operator
         self._namespaced = place.schema.meta.namespaced
@@ -105,19 +120,32 @@ class Table(Entries):
 
     def freeze_all(self) -> FrozenTable:
         """Every entry as it is now."""
-        return self._guarded(FrozenTable(self, self.data.copy()))
+        if self._copy is not None:
+            frozen = self._guarded(FrozenTable.of(self, self.data.copy()))
+        else:
+            frozen = FrozenTable(self, list(self.data), list(self.data.values()))
+        if not self._namespaced:
+            self.known = frozen.known = self.known or KnownKeys()
+        return frozen
 
     def freeze_some(self, addresses: Collection[Any]) -> FrozenTable:
         """What is now at ``addresses``, with those where nothing is."""
         data = self.data
-        entries = {address: data[address] for address in addresses if address in data}
+        self.known = (
+            None  # it is large, and of use only where one snapshot after the other takes everything
+        )
         removed = [address for address in addresses if address not in data]
-        return self._guarded(FrozenTable(self, entries, removed))
+        there = [address for address in addresses if address in data] if removed else addresses
+        values = list(map(data.__getitem__, there))
+        if self._copy is None:
+            return FrozenTable(self, there, values, removed)
+        entries = dict(zip(there, values, strict=True))
+        return self._guarded(FrozenTable.of(self, entries, removed))
 
     def thaw(self, frozen: FrozenTable) -> None:
         """The snapshot needs ``frozen`` no more; any thread."""
         with self._lock:
-            self._frozen = tuple(held for held in self._frozen if held is not frozen.entries)
+            self._frozen = tuple(held for held in self._frozen if held is not frozen.shared)
             if not self._frozen:
                 self._get = self.data.get
                 self._plain = True
@@ -162,6 +190,7 @@ class Table(Entries):
     def forget(self) -> None:
         """Drop everything; the table is not used any more."""
         self.data.clear()
+        self.known = None
 
     def _address(self) -> Any:
         """Where the current key's entry is."""
@@ -171,9 +200,9 @@ class Table(Entries):
         return (key, self._backend.namespace) if self._namespaced else key
 
     def _guarded(self, frozen: FrozenTable) -> FrozenTable:
-        if self._copy is not None and frozen.entries:
+        if self._copy is not None and frozen.shared:
             with self._lock:
-                self._frozen = (*self._frozen, frozen.entries)
+                self._frozen = (*self._frozen, frozen.shared)
                 self._plain = False
                 self._get = self._get_guarded
         return frozen

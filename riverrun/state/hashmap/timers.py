@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 from operator import neg
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from riverrun.state.schema import StateSchema
 from riverrun.state.timers import DueTimers, TimerQueue, checked_time
@@ -44,6 +44,8 @@ class FrozenTimers:
     """The timers of that moment."""
     changes: Collection[_Change] | None = None
     """The timers that are looked for among them; None for all there are."""
+    known: ClassVar[None] = None
+    """Timers come and go: those of one snapshot are not those of the next."""
 
     @property
     def schema(self) -> StateSchema:
