@@ -20,7 +20,7 @@ _UNPICKLABLE: Final = (pickle.PicklingError, AttributeError, TypeError)
 _LARGE: Final = 1024
 """Bytes of a record that count as many."""
 _MANY: Final = 16
-"""Values of a run whose own bytes are not worth a piece each."""
+"""Values that are worth a pickler of their own; fewer may be large, and are not copied into a pickle then."""
 _PAYLOAD: Final = 1 << 18
 """Bytes of a piece that can only be a value's own: pickle's frames end at the first value after 64 kB."""
 _BYTES: Final = frozenset({bytes})
@@ -97,7 +97,8 @@ class _Pieces(list[bytes]):
 
 def pickled_pieces(values: list[Any]) -> list[bytes]:
     """The values as one pickle of protocol 5, in pieces; those above 64 kB are not copied if they are few."""
-    if len(values) >= _MANY and (plain := _plain(values)) is not None:
+    plain = _plain(values)
+    if plain is not None:
         return [plain]
     try:
         return _in_pieces(values)
@@ -118,8 +119,8 @@ def _in_pieces(values: list[Any]) -> list[bytes]:
 
 
 def _plain(values: list[Any]) -> bytes | None:
-    """A pickle of plain values, which is made in less time; None where it cannot be."""
-    data = loops.encode(values)
+    """A pickle of many plain values, which is made in less time; None where it cannot be."""
+    data = loops.encode(values) if len(values) >= _MANY else None
     # The compiled one looks at every value, the one in Python at the first.
     return data if data is None or loops.COMPILED else _by_value(values, data)
 
