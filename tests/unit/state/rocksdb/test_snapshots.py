@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -143,7 +144,9 @@ def test_one_per_cent_of_changes_uploads_a_few_per_cent_of_the_state(bench: Benc
         bench.snapshot(backend, checkpoint)
         sizes.append(sum(len(bench.shelf.files[path]) for path in set(bench.shelf.files) - before))
 
-    assert sum(sizes) / len(sizes) < full * 0.05
+    # RocksDB merges what it wrote at first in the background, when it finds the time: once, not each time.
+    assert median(sizes) < full * 0.03
+    assert sum(sizes) < full * 2
 
 
 class History:
