@@ -22,7 +22,7 @@ from riverrun.spark.driver.settings import session_settings
 from riverrun.spark.driver.shipping import search_path_of, send_files, workers_of
 from riverrun.spark.worker.brought import Brought
 from riverrun.spark.worker.main import Place, StageBody
-from riverrun.spark.worker.shared_folder import sweep
+from riverrun.spark.worker.shared_folder import sweep_after
 
 _LAG_S: Final = 10.0
 """How long Spark may take to see that the tasks of an attempt before have ended."""
@@ -113,7 +113,7 @@ class SparkEngine:
             failure = Failure("SparkRefused", str(error), hint=self._hint(str(error)))
         except Exception as error:  # noqa: BLE001  (the engine's edge: it becomes the job's failure)
             failure = Failure(type(error).__name__, str(error))
-        sweep(self._config)  # what was killed on this machine left its memory behind
+        sweep_after(self._config, str(self._job), layers[0][0].attempt)
         on_end(failure)
 
     def _run_when_free(

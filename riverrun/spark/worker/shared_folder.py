@@ -15,8 +15,9 @@ import os
 import secrets
 import shutil
 import stat
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,8 @@ _MEMORY: Final = Path("/dev/shm")  # noqa: S108  (a folder of our own is made th
 _TOKEN: Final = "token"  # noqa: S105  (a file's name)
 _TRIES: Final = 8
 _AGAIN_S: Final = 0.005
+_KILLED_WITHIN_S: Final = 60.0
+_LOOK_S: Final = 0.1
 _ROOMY: Final = 2
 """So many times what a task may hold must be free for a memory file system to be used."""
 
@@ -49,7 +52,7 @@ class SharedFolder:
         try:
             root = _root(config)
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path = root / f"{_prefix()}{job}-{attempt}"
+            path = root / _name(job, attempt)
             _sweep(root, but=path)
             return _joined(path)
         except OSError:
@@ -69,6 +72,25 @@ def sweep(config: Mapping[str, str]) -> None:
     for root in _roots(config):
         with suppress(OSError):
             _sweep(root)
+
+
+def sweep_after(config: Mapping[str, str], job: str, attempt: int) -> None:
+    """Remove what an attempt left on this machine: at once, or as soon as its last process is gone.
+
+    A task that does not answer is killed by Spark some time after its attempt has ended.
+    """
+    sweep(config)
+    folders = [root / _name(job, attempt) for root in _roots(config)]
+    if any(folder.exists() for folder in folders):
+        args = (dict(config), folders)
+        threading.Thread(target=_sweep_in_time, args=args, name="sweep", daemon=True).start()
+
+
+def _sweep_in_time(config: Mapping[str, str], folders: Sequence[Path]) -> None:
+    deadline = time.monotonic() + _KILLED_WITHIN_S
+    while any(folder.exists() for folder in folders) and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+        sweep(config)
 
 
 def abandoned(root: Path = _MEMORY) -> list[Path]:
@@ -110,6 +132,10 @@ def free_bytes(path: Path) -> int:
 
 def _prefix() -> str:
     return f"riverrun-{os.getuid()}-"
+
+
+def _name(job: str, attempt: int) -> str:
+    return f"{_prefix()}{job}-{attempt}"
 
 
 def _folders(root: Path) -> Iterator[Path]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from riverrun.core import options
-from riverrun.spark.worker.shared_folder import SharedFolder, abandoned, sweep
+from riverrun.spark.worker.shared_folder import SharedFolder, abandoned, sweep, sweep_after
 
 HOLDER = """
 import sys
@@ -149,3 +151,24 @@ def test_a_place_where_none_can_be_made_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     assert SharedFolder.open(config(tmp_path / "file" / "below"), "job", 1) is None
+
+
+def test_what_a_task_holds_that_is_killed_later_is_removed_then(tmp_path: Path) -> None:
+    process, _ = held_by_another(tmp_path)
+    folder = tmp_path / f"riverrun-{os.getuid()}-job-1"
+
+    sweep_after(config(tmp_path), "job", 1)
+    assert folder.exists()
+    kill(process)
+
+    (waiting,) = (thread for thread in threading.enumerate() if thread.name == "sweep")
+    waiting.join(30)
+    assert not folder.exists()
+
+
+def test_nobody_waits_where_nothing_is_left(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+
+    sweep_after(config(tmp_path), "job", 1)
+
+    assert "sweep" not in [thread.name for thread in threading.enumerate()]
