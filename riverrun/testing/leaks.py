@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import psutil
 
-from riverrun.spark.worker.shared_folder import abandoned
+from riverrun.spark.worker.shared_folder import SWEEPER, abandoned
 from riverrun.testing import processes
 
 _LOOK_S: Final = 0.05
@@ -51,7 +51,9 @@ class Snapshot:
             mark=mark,
             processes=_processes(mark, daemons=daemons),
             threads=frozenset(
-                f"thread {thread.name} ({thread.ident})" for thread in threading.enumerate()
+                f"thread {thread.name} ({thread.ident})"
+                for thread in threading.enumerate()
+                if thread.name != SWEEPER  # waits for a process that Spark has yet to kill
             ),
             listening=_listening(),
             folders=_folders(),

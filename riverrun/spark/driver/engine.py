@@ -113,7 +113,8 @@ class SparkEngine:
             failure = Failure("SparkRefused", str(error), hint=self._hint(str(error)))
         except Exception as error:  # noqa: BLE001  (the engine's edge: it becomes the job's failure)
             failure = Failure(type(error).__name__, str(error))
-        sweep_after(self._config, str(self._job), layers[0][0].attempt)
+        attempt = layers[0][0].attempt
+        sweep_after(self._config, str(self._job), attempt, orderly=failure is None)
         on_end(failure)
 
     def _run_when_free(

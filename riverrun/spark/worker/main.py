@@ -128,7 +128,11 @@ class _Host:
         self._desk = self._open_desk()
 
     def run(self, batches: Iterable[Any]) -> Iterator[Any]:
-        control = self._connect()
+        try:
+            control = self._connect()
+        except BaseException:
+            self._nearby.close()  # Spark may keep this process for another task
+            raise
         try:
             with self._departure.interruptible():
                 yield from self._work(control, batches)

@@ -25,10 +25,13 @@ from typing import Final
 from riverrun.core import options
 from riverrun.spark.worker.local_folder import scratch_root
 
+SWEEPER: Final = "riverrun-sweeper"
+"""Name of the thread that waits until processes are gone."""
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  (a folder of our own is made there)
 _TOKEN: Final = "token"  # noqa: S105  (a file's name)
 _TRIES: Final = 8
 _AGAIN_S: Final = 0.005
+_COMES_UP_WITHIN_S: Final = 1.0
 _KILLED_WITHIN_S: Final = 60.0
 _LOOK_S: Final = 0.1
 _ROOMY: Final = 2
@@ -74,23 +77,26 @@ def sweep(config: Mapping[str, str]) -> None:
             _sweep(root)
 
 
-def sweep_after(config: Mapping[str, str], job: str, attempt: int) -> None:
+def sweep_after(config: Mapping[str, str], job: str, attempt: int, *, orderly: bool) -> None:
     """Remove what an attempt left on this machine: at once, or as soon as its last process is gone.
 
-    A task that does not answer is killed by Spark some time after its attempt has ended.
+    Of an attempt that was broken off, Spark kills tasks that do not answer some time later, and others may
+    only come up then.
     """
     sweep(config)
     folders = [root / _name(job, attempt) for root in _roots(config)]
-    if any(folder.exists() for folder in folders):
+    if not orderly or any(folder.exists() for folder in folders):
         args = (dict(config), folders)
-        threading.Thread(target=_sweep_in_time, args=args, name="sweep", daemon=True).start()
+        threading.Thread(target=_sweep_in_time, args=args, name=SWEEPER, daemon=True).start()
 
 
 def _sweep_in_time(config: Mapping[str, str], folders: Sequence[Path]) -> None:
-    deadline = time.monotonic() + _KILLED_WITHIN_S
-    while any(folder.exists() for folder in folders) and time.monotonic() < deadline:
+    now = time.monotonic()
+    early, deadline = now + _COMES_UP_WITHIN_S, now + _KILLED_WITHIN_S
+    while now < early or (now < deadline and any(folder.exists() for folder in folders)):
         time.sleep(_LOOK_S)
         sweep(config)
+        now = time.monotonic()
 
 
 def abandoned(root: Path = _MEMORY) -> list[Path]:

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 from riverrun.core import options
-from riverrun.spark.worker.shared_folder import SharedFolder, abandoned, sweep, sweep_after
+from riverrun.spark.worker.shared_folder import SWEEPER, SharedFolder, abandoned, sweep, sweep_after
 
 HOLDER = """
 import sys
@@ -157,11 +157,11 @@ def test_what_a_task_holds_that_is_killed_later_is_removed_then(tmp_path: Path) 
     process, _ = held_by_another(tmp_path)
     folder = tmp_path / f"riverrun-{os.getuid()}-job-1"
 
-    sweep_after(config(tmp_path), "job", 1)
+    sweep_after(config(tmp_path), "job", 1, orderly=True)
     assert folder.exists()
     kill(process)
 
-    (waiting,) = (thread for thread in threading.enumerate() if thread.name == "sweep")
+    (waiting,) = (thread for thread in threading.enumerate() if thread.name == SWEEPER)
     waiting.join(30)
     assert not folder.exists()
 
@@ -169,6 +169,6 @@ def test_what_a_task_holds_that_is_killed_later_is_removed_then(tmp_path: Path) 
 def test_nobody_waits_where_nothing_is_left(tmp_path: Path) -> None:
     opened(tmp_path).close()
 
-    sweep_after(config(tmp_path), "job", 1)
+    sweep_after(config(tmp_path), "job", 1, orderly=True)
 
-    assert "sweep" not in [thread.name for thread in threading.enumerate()]
+    assert SWEEPER not in [thread.name for thread in threading.enumerate()]
