@@ -134,9 +134,13 @@ def fold(
     keys: Sequence[Any],
     values: Sequence[Any],
     function: Callable[[Any, Any], Any],
+    get: Callable[[Any], Any] | None = None,
 ) -> list[Any]:
-    """Reduce each value into its key's entry, which is the value itself where there is none; the entries after."""
-    get, out = data.get, []
+    """Reduce each value into its key's entry, which is the value itself where there is none; the entries after.
+
+    ``get`` is how an entry is read, if not from the dict; the compiled one does without.
+    """
+    get, out = get or data.get, []
     for key, value in zip(keys, values, strict=True):
         before = get(key)
         after = value if before is None else function(before, value)

@@ -22,7 +22,7 @@ from riverrun.api.state import (
     StateDescriptor,
     ValueState,
 )
-from riverrun.loops import Entries
+from riverrun.loops import Entries, pure
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.elements import elements_for, none_refused
 from riverrun.state.hashmap.nested import NamespacedValueState
@@ -46,28 +46,12 @@ class HashMapValueState(Table, ValueState[Any]):
         self, keys: Sequence[Any], values: Sequence[Any], fn: Callable[[Any, Any], Any]
     ) -> list[Any]:
         """A run of ``KeyedStateBackend.fold``, with nothing but the dict per record."""
-        out = (loops.fold if self._plain else self._fold_guarded)(self.data, keys, values, fn)
+        if self._plain:
+            out = loops.fold(self.data, keys, values, fn)
+        else:  # what a snapshot holds is copied before the function can change it
+            out = pure.fold(self.data, keys, values, fn, self._get)
         if self.changed is not None:
             self.changed.update(keys)
-        return out
-
-    def _fold_guarded(
-        self,
-        data: dict[Any, Any],
-        keys: Sequence[Any],
-        values: Sequence[Any],
-        fn: Callable[[Any, Any], Any],
-    ) -> list[Any]:
-        """While a snapshot is written: what it holds is copied before the function can change it."""
-        get, out = self._get, []
-        for key, value in zip(keys, values, strict=True):
-            before = get(key)
-            after = value if before is None else fn(before, value)
-            if after is None:
-                data.pop(key, None)
-            else:
-                data[key] = after
-            out.append(after)
         return out
 
 
