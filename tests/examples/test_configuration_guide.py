@@ -38,6 +38,7 @@ def test_variables_in_the_guide_exist() -> None:
         "RIVERRUN_PROPERTIES",
         "RIVERRUN_CONF",
         "RIVERRUN_JAVA_SEARCH",
+        "RIVERRUN_PURE",
     }
 
 
