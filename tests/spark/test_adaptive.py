@@ -44,7 +44,7 @@ env = StreamExecutionEnvironment.get_execution_environment({{
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }})
 env.set_parallelism(4)
-source = SequenceSource({KEYS}, {PER_KEY}, 400.0, str(here / "gate"))
+source = SequenceSource({KEYS}, {PER_KEY}, 40.0, str(here / "gate"))
 (
     env.from_source(source, WatermarkStrategy.no_watermarks(), "sequences")
     .map(lambda v: (v[0], 1, v[1]))
