@@ -35,7 +35,7 @@ RIVERRUN: Final = System(
         SESSIONS: Case(_ENGINE, Sizes(300_000, 1_800_000)),
         JOIN: Case(_ENGINE, Sizes(300_000, 2_100_000)),
         COLUMNS: Case(_ENGINE, Sizes(10_000_000, 90_000_000)),
-        LARGE_RECORDS: Case(_ENGINE, Sizes(100, 600)),
+        LARGE_RECORDS: Case(_ENGINE, Sizes(500, 6_500)),
         CHAIN: Case(_ENGINE, Sizes(100_000, 800_000)),
         **dict.fromkeys(SUBTASKS, Case(_ENGINE, Sizes(1_000_000, 6_000_000))),
         **dict.fromkeys(NEXMARK, Case(_NEXMARK, Sizes(500_000, 3_500_000))),
