@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Final, cast
 
 from benchmarks.resources import memory_bytes
+from benchmarks.rocksdb_access import a_backend
 from riverrun import Types
 from riverrun.api.state import ValueState, ValueStateDescriptor
-from riverrun.core.clock import SystemClock
-from riverrun.state.backend import BackendSettings, KeyedStateBackend
-from riverrun.state.backends import create_backend
+from riverrun.state.backend import KeyedStateBackend
 from riverrun.storage.blobs import Blob, FileRef
 
 RUN: Final = 2048
@@ -45,23 +44,6 @@ class Kept:
     def _ref(self, size: int, *, shared: bool) -> FileRef:
         self.bytes += size
         return FileRef(f"kept-{shared}-{self.bytes}", size, "0")
-
-
-def a_backend(name: str, folder: Path, memory: int) -> KeyedStateBackend:
-    """A backend of all key groups."""
-    settings = BackendSettings(
-        operator="benchmark",
-        operator_id="benchmark",
-        subtask=0,
-        first_group=0,
-        last_group=127,
-        max_parallelism=128,
-        clock=SystemClock(),
-        folder=folder / name,
-        incremental=True,
-        memory_bytes=memory,
-    )
-    return create_backend(name, settings)
 
 
 def visit(backend: KeyedStateBackend, keys: Sequence[object]) -> None:

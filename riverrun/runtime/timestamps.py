@@ -73,9 +73,8 @@ class _AssignedTimes:
     def _assigned(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
         assign, look_up = self._assign, self._look_up
         if look_up is not None:
-            with suppress(
-                Exception
-            ):  # the assigner fails at the same record, in the user's own frame
+            # Where this fails the assigner does too, at the same record, in the user's own frame.
+            with suppress(Exception):
                 return look_up(values)
         if timestamps is None:
             return [assign(value, MIN_TIMESTAMP) for value in values]

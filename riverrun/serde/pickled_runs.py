@@ -63,18 +63,20 @@ class PickleRunCodec:
 
     def encode(self, values: list[Any]) -> bytes:
         """The values as a pickle; `UnpicklableValue` names the value that has none."""
-        values = plain_rows(values)
-        return pickled(values if self._coerce is None else list(map(self._coerce, values)))
+        return pickled(self._coerced(values))
 
     def encode_pieces(self, values: list[Any]) -> list[bytes]:
         """The same pickle in pieces, of which large ``bytes`` are the values' own."""
-        values = plain_rows(values)
-        return pickled_pieces(values if self._coerce is None else list(map(self._coerce, values)))
+        return pickled_pieces(self._coerced(values))
 
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a pickle."""
         values = loops.decode(data)
         return pickle.loads(data) if values is None else values
+
+    def _coerced(self, values: list[Any]) -> list[Any]:
+        values = plain_rows(values)
+        return values if self._coerce is None else list(map(self._coerce, values))
 
 
 def pickled(values: list[Any]) -> bytes:
