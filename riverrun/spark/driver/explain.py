@@ -15,6 +15,12 @@ _LOST_EXECUTOR: Final = re.compile(
     r"ExecutorLostFailure \(executor (?P<executor>\S+) (?P<how>[^)]*)\)"
     r"(?: Reason: (?P<reason>.*))?"
 )
+# What the transport between executors says when the other side is gone: netty's words and Java's.
+_CUT: Final = re.compile(
+    r"(?:\w+\(\.\.\) failed(?: with error\(-\d+\))?: )?"
+    r"(?P<reason>Connection reset by peer|Connection reset|Broken pipe|Connection from \S+ closed"
+    r"|Failed to connect to \S+)"
+)
 _CLASS: Final = re.compile(r"^(?:[a-z]\w*\.)+[A-Z][\w$]*: ")
 _ADVICE: Final = re.compile(r"\.? Consider setting .*")
 _TRACEBACK: Final = "Traceback (most recent call last):"
@@ -39,7 +45,11 @@ def explain(message: str) -> str:
     if executor is not None:
         reason = _one_line(executor["reason"] or executor["how"])
         return f"executor {executor['executor']} on {lost['host']} was lost: {reason}"
-    return f"on {lost['host']}: {_one_line(lost['reason'])}"
+    reason = _one_line(lost["reason"])
+    cut = _CUT.match(reason)
+    if cut is not None:
+        return f"the connection from {lost['host']} to another executor was lost: {cut['reason']}"
+    return f"on {lost['host']}: {reason}"
 
 
 def _without_stack(message: str) -> str:

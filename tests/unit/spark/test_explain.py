@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from riverrun.spark.driver.explain import explain
 
 _LOST = (
@@ -21,6 +23,36 @@ def test_a_lost_executor_is_named_with_its_host_and_the_reason() -> None:
     )
 
     assert explain(message) == "executor 2 on node7 was lost: Command exited with code 137"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            (
+                "io.netty.channel.unix.Errors$NativeIoException: "
+                "send(..) failed with error(-104): Connection reset by peer"
+            ),
+            "Connection reset by peer",
+        ),
+        ("java.io.IOException: Broken pipe", "Broken pipe"),
+        (
+            "java.io.IOException: Connection from /10.0.0.7:4040 closed",
+            "Connection from /10.0.0.7:4040 closed",
+        ),
+        (
+            "java.io.IOException: Failed to connect to node8/10.0.0.8:4040",
+            "Failed to connect to node8/10.0.0.8:4040",
+        ),
+    ],
+)
+def test_a_survivor_that_spoke_first_says_that_its_neighbour_is_gone(
+    said: str, reason: str
+) -> None:
+    assert (
+        explain(f"{_LOST}{said}{_STACK}")
+        == f"the connection from node7 to another executor was lost: {reason}"
+    )
 
 
 def test_of_a_python_traceback_the_exception_is_left() -> None:
