@@ -42,10 +42,25 @@ class ProducerArena:
         self._file: int | None = None
         self._memory: mmap.mmap | None = None
 
-    def place(self, pieces: Sequence[bytes | memoryview], size: int) -> Reference | None:
-        """Write the frame that ``pieces`` are one after the other; ``None``: there is no room for it."""
+    def place(
+        self,
+        pieces: Sequence[bytes | memoryview],
+        size: int,
+        target: int = 0,
+        most: int | None = None,
+    ) -> Reference | None:
+        """Write the frame that ``pieces`` are one after the other; ``None``: there is no room for it.
+
+        Args:
+            pieces: The frame.
+            size: How long it is.
+            target: Whose it is.
+            most: There is no room for it if frames for ``target`` would hold more than this.
+        """
         self._collect()
-        segment = self._segments.take(size)
+        if most is not None and self._segments.held_by(target) + size > most:
+            return None
+        segment = self._segments.take(size, target)
         if segment is None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Large frames between tasks of one machine: who may send them so, and what is sent in their place."""
+"""Frames between tasks of one machine: who may send them so, and what is sent in their place."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from riverrun.protocol.frames import WideFrame
 from riverrun.spark.worker.arenas import ConsumerArenas, ProducerArena
 from riverrun.spark.worker.shared_folder import SharedFolder
 
+_LARGE: Final = 256 << 10
+_IN_FLIGHT: Final = 512 << 10
+"""What frames that are not large may hold for one consumer: they are full of records, and whoever is slow
+would have all of them to work off in front of a barrier. Spark holds as much at each end of its exchange."""
 _PAUSE_S: Final = 0.0005
 _PATIENCE: Final = 40
 """So many pauses in which no consumer gave anything back, and a frame takes the way through Spark."""
@@ -45,15 +49,16 @@ class Nearby:
         """Whether a frame of this size for this partition need not go through Spark."""
         return self._least <= size <= self._most and target in self._partitions and size > 0
 
-    def place(self, frame: bytes | memoryview | WideFrame) -> bytes | None:
+    def place(self, target: int, frame: bytes | memoryview | WideFrame) -> bytes | None:
         """The reference to send instead of ``frame``; ``None``: there is no room now."""
         if self._arena is None:
             return None
         pieces = frame.pieces if isinstance(frame, WideFrame) else [frame]
-        reference = self._arena.place(pieces, len(frame))
+        size = len(frame)
+        reference = self._arena.place(pieces, size, target, None if size >= _LARGE else _IN_FLIGHT)
         return None if reference is None else reference.encoded()
 
-    def place_patiently(self, frame: bytes | memoryview | WideFrame) -> bytes | None:
+    def place_patiently(self, target: int, frame: bytes | memoryview | WideFrame) -> bytes | None:
         """As ``place``, but wait as long as consumers give room back; what is placed must have been sent.
 
         Not for ever: a consumer may have to see this frame before it can let go of an earlier one.
@@ -65,7 +70,7 @@ class Nearby:
             if still == held:
                 patience -= 1
                 continue
-            reference = self.place(frame)
+            reference = self.place(target, frame)
             if reference is not None:
                 break
             patience, held = _PATIENCE, still

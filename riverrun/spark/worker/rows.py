@@ -45,18 +45,18 @@ def batches_of(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of the ``(target, frame)`` rows, in order; each of about a megabyte at most.
 
-    With ``nearby`` large frames may be replaced by references.
+    With ``nearby`` frames may be replaced by references.
     """
     batch = _Batch()
     for target, frame in rows:
         size = len(frame)
         reference = None
         if nearby is not None and nearby.suits(target, size):
-            reference = nearby.place(frame)
+            reference = nearby.place(target, frame)
             if reference is None:
                 # Consumers give back what has reached them only.
                 yield from batch.sent()
-                reference = nearby.place_patiently(frame)
+                reference = nearby.place_patiently(target, frame)
         for row in in_parts(frame) if reference is None else (reference,):
             batch.add(target, row, len(row) if reference is None else size)
             if batch.size >= _BATCH_BYTES:

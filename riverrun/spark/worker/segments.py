@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -17,6 +18,8 @@ class Segment(NamedTuple):
     offset: int
     size: int
     number: int
+    target: int = 0
+    """Whose frame it is."""
 
 
 class Segments:
@@ -27,7 +30,7 @@ class Segments:
 
     >>> segments = Segments(end=10 * PAGE)
     >>> segments.take(5000), segments.take(100)
-    (Segment(offset=4096, size=5000, number=0), Segment(offset=12288, size=100, number=1))
+    (Segment(offset=4096, size=5000, number=0, target=0), Segment(offset=12288, size=100, number=1, target=0))
     >>> segments.give_back([0]); segments.take(50_000) is None
     True
     """
@@ -36,13 +39,18 @@ class Segments:
         self._end = end
         self._taken: list[Segment] = []
         self._numbers = list(range(MOST_SEGMENTS - 1, -1, -1))
+        self._held: Counter[int] = Counter()
 
     @property
     def taken(self) -> tuple[Segment, ...]:
         """All that are not given back."""
         return tuple(self._taken)
 
-    def take(self, size: int) -> Segment | None:
+    def held_by(self, target: int) -> int:
+        """How many bytes of frames for ``target`` are not given back."""
+        return self._held[target]
+
+    def take(self, size: int, target: int = 0) -> Segment | None:
         """A segment of ``size`` bytes, at the beginning of a page; ``None``: there is no room."""
         start = PAGE
         for taken in self._taken:
@@ -54,13 +62,17 @@ class Segments:
                 return None
         if not self._numbers:
             return None
-        segment = Segment(start, size, self._numbers.pop())
+        segment = Segment(start, size, self._numbers.pop(), target)
         insort(self._taken, segment)
+        self._held[target] += size
         return segment
 
     def give_back(self, numbers: Iterable[int]) -> None:
         """The segments of these numbers are free again."""
         free = set(numbers)
+        for segment in self._taken:
+            if segment.number in free:
+                self._held[segment.target] -= segment.size
         self._taken = [segment for segment in self._taken if segment.number not in free]
         self._numbers += free
 

@@ -22,13 +22,16 @@ def test_what_is_taken_never_overlaps_and_stays_inside(
     held: list[Segment] = []
     for size in steps:
         if size is not None:
-            segment = segments.take(size)
+            segment = segments.take(size, target=chance.randrange(3))
             if segment is not None:
                 assert segment.size == size
                 held.append(segment)
         elif held:
             segments.give_back([held.pop(chance.randrange(len(held))).number])
 
+        for target in range(3):
+            theirs = sum(each.size for each in held if each.target == target)
+            assert segments.held_by(target) == theirs
         held.sort()
         assert segments.taken == tuple(held)
         assert len({each.number for each in held}) == len(held)
