@@ -302,6 +302,10 @@ static int push_tuple(Input *in, Py_ssize_t size)
     for (Py_ssize_t i = 0; i < size; i++) {
         PyTuple_SET_ITEM(tuple, i, in->stack[in->top + i]);
     }
+    if (size > 0) {
+        /* It holds plain values only, so it is in no cycle: the collector would find that out, and do the same. */
+        PyObject_GC_UnTrack(tuple);
+    }
     return push(in, tuple);
 }
 
