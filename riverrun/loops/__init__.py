@@ -21,13 +21,16 @@ if TYPE_CHECKING:
         Entries,
         KeyHolder,
         Moment,
+        PairTimes,
         decode,
         encode,
         fold,
         fold_new,
         gather,
         gather_timed,
+        hold,
         items,
+        meet,
         share,
     )
 
@@ -36,6 +39,7 @@ __all__ = [
     "Entries",
     "KeyHolder",
     "Moment",
+    "PairTimes",
     "at_record",
     "decode",
     "encode",
@@ -43,7 +47,9 @@ __all__ = [
     "fold_new",
     "gather",
     "gather_timed",
+    "hold",
     "items",
+    "meet",
     "share",
 ]
 

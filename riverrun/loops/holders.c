@@ -77,6 +77,45 @@ PyTypeObject Moment_Type = {
     .tp_members = moment_members,
 };
 
+static int traverse_pair_times(PairTimes *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->left);
+    Py_VISIT(self->right);
+    return 0;
+}
+
+static int clear_pair_times(PairTimes *self)
+{
+    Py_CLEAR(self->left);
+    Py_CLEAR(self->right);
+    return 0;
+}
+
+static void dealloc_pair_times(PairTimes *self)
+{
+    PyObject_GC_UnTrack(self);
+    clear_pair_times(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef pair_times_members[] = {
+    {"left", T_OBJECT_EX, offsetof(PairTimes, left), 0, NULL},
+    {"right", T_OBJECT_EX, offsetof(PairTimes, right), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyTypeObject PairTimes_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "riverrun.loops._compiled.PairTimes",
+    .tp_basicsize = sizeof(PairTimes),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_new = PyType_GenericNew,
+    .tp_dealloc = (destructor)dealloc_pair_times,
+    .tp_traverse = (traverseproc)traverse_pair_times,
+    .tp_clear = (inquiry)clear_pair_times,
+    .tp_members = pair_times_members,
+};
+
 static int traverse_entries(Entries *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->backend);

@@ -18,6 +18,8 @@ static PyMethodDef functions[] = {
     {"fold_new", (PyCFunction)(void (*)(void))fold_new, METH_FASTCALL, "Add each value to its key's accumulator."},
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL, "Call a function for each record."},
     {"gather_timed", (PyCFunction)(void (*)(void))gather_timed, METH_FASTCALL, "The same with times."},
+    {"hold", (PyCFunction)(void (*)(void))hold, METH_FASTCALL, "Put records to the others of their bucket and key."},
+    {"meet", (PyCFunction)(void (*)(void))meet, METH_FASTCALL, "Call a function for each pair of records."},
     {"use_at_record", use_at_record, METH_O, "How an error gets a record in hand."},
     {NULL, NULL, 0, NULL},
 };
@@ -42,7 +44,7 @@ PyMODINIT_FUNC PyInit__compiled(void)
         return NULL;
     }
     if (add_type(module, "KeyHolder", &KeyHolder_Type) < 0 || add_type(module, "Moment", &Moment_Type) < 0 ||
-        add_type(module, "Entries", &Entries_Type) < 0) {
+        add_type(module, "PairTimes", &PairTimes_Type) < 0 || add_type(module, "Entries", &Entries_Type) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import io
 import pickle
+from bisect import bisect_left, bisect_right, insort_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import call as called
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 _PROTOCOL: Final = 5
 _PLAIN: Final = frozenset({bool, bytes, float, int, str, type(None)})
 _PAIR: Final = 2
+_TIME: Final = itemgetter(0)
+
+Entry: TypeAlias = tuple[int, Any]
+"""A time and a record."""
+Held: TypeAlias = "Entry | list[Entry]"
+"""What a key has in a bucket."""
 
 
 class KeyHolder:
@@ -28,6 +36,15 @@ class Moment:
     __slots__ = ("time",)
 
     time: int | None
+
+
+class PairTimes:
+    """The times of the pair of records in hand as a context tells of them."""
+
+    __slots__ = ("left", "right")
+
+    left: int
+    right: int
 
 
 class Entries:
@@ -227,17 +244,139 @@ def gather_timed(  # noqa: PLR0913, PLR0917
                 append_time(time)
 
 
+def hold(
+    buckets: dict[int, dict[Any, Held]],
+    width: int,
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    times: Sequence[int],
+) -> list[int]:
+    """Put each record to the others of its key in the bucket of its time; the numbers of buckets that are new.
+
+    A bucket is a stretch of ``width``. A key has the only record of a bucket as it is, several as a list by time,
+    those of one time as they came.
+    """
+    new = []
+    for key, value, time in zip(keys, values, times, strict=True):
+        number = time // width
+        bucket = buckets.get(number)
+        if bucket is None:
+            bucket = buckets[number] = {}
+            new.append(number)
+        entry = (time, value)
+        held = bucket.setdefault(key, entry)
+        if held is entry:
+            continue
+        if isinstance(held, tuple):
+            held = bucket[key] = [held]
+        insort_right(held, entry, key=_TIME)
+    return new
+
+
+def partners(
+    buckets: Mapping[int, Mapping[Any, Held]], width: int, key: Any, first: int, last: int
+) -> list[Entry]:
+    """The records of a key from ``first`` to ``last``, both inclusive, by time.
+
+    >>> partners({0: {"a": (3, "x")}, 1: {"a": [(12, "y"), (15, "z")]}}, 10, "a", 3, 12)
+    [(3, 'x'), (12, 'y')]
+    """
+    found: list[Entry] = []
+    for number in range(first // width, last // width + 1):
+        bucket = buckets.get(number)
+        held = None if bucket is None else bucket.get(key)
+        if held is None:
+            continue
+        if isinstance(held, tuple):
+            if first <= held[0] <= last:
+                found.append(held)
+            continue
+        start, end = bisect_left(held, first, key=_TIME), bisect_right(held, last, key=_TIME)
+        found += held[start:end]
+    return found
+
+
+def meet(  # noqa: PLR0913, PLR0917
+    function: Callable[[Any, Any, Any], Any],
+    values: Sequence[Any],
+    keys: Sequence[Any],
+    context: PairTimes,
+    holder: KeyHolder,
+    out: list[Any],
+    tag: type,
+    side: Callable[[tuple[Any, Any], int | None], None],
+    times: Sequence[int],
+    out_times: list[int],
+    buckets: Mapping[int, Mapping[Any, Held]],
+    width: int,
+    lower: int,
+    upper: int,
+    left: bool,  # noqa: FBT001
+) -> None:
+    """Call ``function`` with each pair of a record and one of its key that ``hold`` put into ``buckets``.
+
+    The other one is from ``lower`` to ``upper`` after the record, which is the pair's left one or its right one.
+    The context has the times of the pair, and what comes of it goes the same ways as in ``gather_timed``, with the
+    later one of the two.
+    """
+    find = partial(partners, buckets, width)
+    meet_found(
+        function, values, keys, context, holder, out, tag, side, times, out_times, find, lower, upper, left
+    )  # fmt: skip
+
+
+def meet_found(  # noqa: PLR0913, PLR0917
+    function: Callable[[Any, Any, Any], Any],
+    values: Sequence[Any],
+    keys: Sequence[Any],
+    context: PairTimes,
+    holder: KeyHolder,
+    out: list[Any],
+    tag: type,
+    side: Callable[[tuple[Any, Any], int | None], None],
+    times: Sequence[int],
+    out_times: list[int],
+    find: Callable[[Any, int, int], list[Entry]],
+    lower: int,
+    upper: int,
+    left: bool,  # noqa: FBT001
+) -> None:
+    """The same with what ``find`` gives of a key from a first time to a last one; never compiled."""
+    append, append_time = out.append, out_times.append
+    for value, key, time in zip(values, keys, times, strict=True):
+        for at, partner in find(key, time + lower, time + upper):
+            holder.key = key
+            if left:
+                context.left, context.right = time, at
+                made = function(value, partner, context)
+            else:
+                context.left, context.right = at, time
+                made = function(partner, value, context)
+            if made is None:
+                continue
+            later = at if at > time else time  # noqa: FURB136  (a call of max per pair)
+            for item in made:
+                if type(item) is tuple and item and type(item[0]) is tag and len(item) == _PAIR:
+                    side(item, later)
+                else:
+                    append(item)
+                    append_time(later)
+
+
 NAMES: Final[Sequence[str]] = (
     "Entries",
     "KeyHolder",
     "Moment",
+    "PairTimes",
     "decode",
     "encode",
     "fold",
     "fold_new",
     "gather",
     "gather_timed",
+    "hold",
     "items",
+    "meet",
     "share",
 )
 """What the compiled module has too."""

@@ -4,8 +4,7 @@
 
 PyObject *at_record = NULL;
 
-/* Let the error that is set have ``value`` in hand, if there is one; NULL, always. */
-static PyObject *failed_at(PyObject *value)
+PyObject *failed_at(PyObject *value)
 {
     if (value == NULL || at_record == NULL) {
         return NULL;
@@ -25,21 +24,14 @@ static PyObject *failed_at(PyObject *value)
     return NULL;
 }
 
-/* The columns of a run as sequences of one length: keys, values, times. */
-typedef struct {
-    PyObject *columns[3];
-    Py_ssize_t size;
-} Run;
-
-static void release(Run *run)
+void release(Run *run)
 {
     for (int i = 0; i < 3; i++) {
         Py_CLEAR(run->columns[i]);
     }
 }
 
-/* Take up to three columns, NULL for one that there is not; 0 with an error if they do not fit. */
-static int take_up(Run *run, PyObject *keys, PyObject *values, PyObject *times)
+int take_up(Run *run, PyObject *keys, PyObject *values, PyObject *times)
 {
     PyObject *given[] = {keys, values, times};
     *run = (Run){.size = -1};
@@ -62,19 +54,6 @@ static int take_up(Run *run, PyObject *keys, PyObject *values, PyObject *times)
     }
     return 1;
 }
-
-/* Record ``i`` of a column, a new reference; NULL with an error if the user's code made it shorter. */
-static inline PyObject *at(Run *run, int column, Py_ssize_t i)
-{
-    PyObject *from = run->columns[column];
-    if (i >= PySequence_Fast_GET_SIZE(from)) {
-        PyErr_SetString(PyExc_RuntimeError, "a run was changed while it was worked on");
-        return NULL;
-    }
-    return Py_NewRef(PySequence_Fast_GET_ITEM(from, i));
-}
-
-enum { KEYS, VALUES, TIMES };
 
 /* items(values, index) -> list | None */
 PyObject *items(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -290,17 +269,6 @@ PyObject *fold_new(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* What is called for each record, and where what it yields goes. */
-typedef struct {
-    PyObject *function;
-    PyObject *context;
-    KeyHolder *holder;
-    PyObject *out;
-    PyObject *tag;
-    PyObject *side;
-    PyObject *out_times; /* NULL: the records have no times */
-} Gathering;
-
 static int put_item(Gathering *to, PyObject *item, PyObject *time)
 {
     if (PyTuple_CheckExact(item) && PyTuple_GET_SIZE(item) == 2 &&
@@ -315,7 +283,7 @@ static int put_item(Gathering *to, PyObject *item, PyObject *time)
     return to->out_times == NULL ? 0 : PyList_Append(to->out_times, time);
 }
 
-static int put_made(Gathering *to, PyObject *made, PyObject *time)
+int put_made(Gathering *to, PyObject *made, PyObject *time)
 {
     if (made == Py_None) {
         return 0;

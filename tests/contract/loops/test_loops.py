@@ -1,10 +1,14 @@
 """What the hottest loops do, in Python and in C alike."""
 
+import gc
 import importlib
 import math
 import pickle
 import sys
+import weakref
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -263,6 +267,138 @@ class TestGather:
         assert operator_failed("process", caught.value).record == "5"
 
 
+_FIRST, _LAST = -(1 << 63), (1 << 63) - 1
+timed = st.lists(st.tuples(st.integers(0, 2), st.integers(-20, 20)), max_size=30)
+
+
+class TestHold:
+    @given(st.lists(timed, max_size=3), st.integers(1, 12))
+    def test_by_bucket_and_key_the_records_are_sorted_by_time_as_they_came(
+        self, runs: list[list[tuple[int, int]]], width: int
+    ) -> None:
+        numbered = [(key, time, n) for n, (key, time) in enumerate(chain.from_iterable(runs))]
+        expected: dict[int, dict[int, Any]] = {}
+        for key, time, number in sorted(numbered, key=lambda record: record[1]):
+            held = expected.setdefault(time // width, {}).setdefault(key, [])
+            held.append((time, number))
+        for bucket in expected.values():
+            bucket.update({key: held[0] for key, held in bucket.items() if len(held) == 1})
+
+        for module in _both():
+            buckets: dict[int, dict[int, Any]] = {}
+            new: list[int] = []
+            done = 0
+            for run in runs:
+                keys, times = [key for key, _ in run], [time for _, time in run]
+                values = list(range(done, done + len(run)))
+                new += module.hold(buckets, width, keys, values, times)
+                done += len(run)
+            assert buckets == expected
+            assert sorted(new) == sorted(expected)
+
+    def test_the_first_and_the_last_time(self, module: ModuleType) -> None:
+        buckets: dict[int, dict[str, Any]] = {}
+
+        assert module.hold(buckets, 1, "ab", "xy", [_FIRST, _LAST]) == [_FIRST, _LAST]
+        assert buckets == {_FIRST: {"a": (_FIRST, "x")}, _LAST: {"b": (_LAST, "y")}}
+
+    def test_a_key_without_a_hash_is_an_error(self, module: ModuleType) -> None:
+        with pytest.raises(TypeError, match="unhashable"):
+            module.hold({}, 1, [[]], ["x"], [1])
+
+    def test_records_in_cycles_are_found_by_the_collector(self, module: ModuleType) -> None:
+        class Record:
+            """Refers to where it is held."""
+
+        record = Record()
+        buckets: dict[int, dict[str, Any]] = {}
+        record.buckets = buckets  # type: ignore[attr-defined]
+        module.hold(buckets, 1, ["a"], [(record,)], [1])
+        gone = weakref.ref(record)
+        del record, buckets
+        gc.collect()
+
+        assert gone() is None
+
+
+class _Pair(loops.PairTimes):
+    pass
+
+
+def _met(module: ModuleType, **given: Any) -> tuple[list[Any], list[int], list[Any]]:
+    """What ``meet`` gives: main output, its times, side output. The holders are those that were chosen."""
+    held, run = given["held"], given["run"]
+    buckets: dict[int, dict[Any, Any]] = {}
+    keys, times, values = zip(*held, strict=True) if held else ((), (), ())
+    module.hold(buckets, given["width"], keys, values, times)
+    keys, times, values = zip(*run, strict=True) if run else ((), (), ())
+    holder, context, tag = _Holder(), _Pair(), OutputTag("late")
+    out: list[Any] = []
+    out_times: list[int] = []
+    side: list[Any] = []
+
+    def pair(left: Any, right: Any, times: _Pair) -> Iterator[Any] | None:
+        if "bad" in (left, right):
+            raise ValueError("bad")
+        if (left + right) % 5 == 0:
+            return None
+        made = (holder.key, left, right, times.left, times.right)
+        return iter([made, (tag, made)])
+
+    module.meet(
+        pair, values, keys, context, holder, out, OutputTag, lambda *item: side.append(item),
+        times, out_times, buckets, given["width"], given["lower"], given["upper"], given["left"],
+    )  # fmt: skip
+    assert [(item[1], time) for item, time in side] == list(zip(out, out_times, strict=True))
+    return out, out_times, side
+
+
+class TestMeet:
+    """The compiled one needs compiled holders, which the pure one can use too."""
+
+    @given(
+        timed, timed, st.integers(1, 12), st.integers(-15, 15), st.integers(-1, 20), st.booleans()
+    )
+    def test_each_pair_within_the_interval_by_record_and_time(
+        self, held: list[Any], run: list[Any], width: int, lower: int, span: int, left: bool
+    ) -> None:
+        waiting = [(*record, number) for number, record in enumerate(held)]
+        coming = [(*record, number) for number, record in enumerate(run, 100)]
+        upper = lower + span
+        expected = []
+        for key, time, value in coming:
+            for other, at, partner in sorted(waiting, key=lambda record: record[1]):
+                if other == key and lower <= at - time <= upper and (value + partner) % 5:
+                    pair = (value, partner, time, at) if left else (partner, value, at, time)
+                    expected.append(((key, *pair), max(time, at)))
+
+        for module in _both():
+            out, times, _ = _met(
+                module, held=waiting, run=coming, width=width, lower=lower, upper=upper, left=left
+            )
+            assert list(zip(out, times, strict=True)) == expected
+
+    @pytest.mark.parametrize("bound", [5, _LAST])
+    def test_intervals_that_reach_beyond_all_times(self, module: ModuleType, bound: int) -> None:
+        width = (bound + 1) // 2
+        held = [("a", _FIRST + 1, 1), ("a", _LAST, 2)]
+        for time, partner in ((_FIRST + 2, 1), (_LAST - 1, 2)):
+            out, _, _ = _met(
+                module, held=held, run=[("a", time, 6)], width=width, lower=-bound, upper=bound,
+                left=True,
+            )  # fmt: skip
+            assert [made[2] for made in out] == [partner]
+
+    def test_an_error_has_the_record_in_hand(self, module: ModuleType) -> None:
+        with pytest.raises(ValueError, match="bad") as caught:
+            _met(
+                module, held=[("a", 1, 1)], run=[("b", 1, 2), ("a", 1, "bad")], width=1, lower=0,
+                upper=0, left=True,
+            )  # fmt: skip
+
+        assert operator_failed("join", caught.value).record == "'bad'"
+
+
 class TestReferences:
     """Nothing is kept and nothing let go too often, on the ways of errors too."""
 
@@ -275,19 +411,29 @@ class TestReferences:
             module.fold({key: 1}, [key], [value], lambda _before, _value: None)
             module.fold_new({}, [key], [value], lambda _value, _held: None, int, [])
             module.decode(module.encode([value, key]))
+            buckets: dict[int, Any] = {}
+            module.hold(buckets, 5, [key] * 3, [value] * 3, [3, 2, 3])
+            for function in (lambda *_: [value], lambda *_: 1 // 0):
+                with suppress(ZeroDivisionError):
+                    module.meet(
+                        function, [value], [key], _Pair(), _Holder(), [], OutputTag, print,
+                        [2], [], buckets, 5, 0, 1, True,
+                    )  # fmt: skip
             with pytest.raises(ZeroDivisionError):
                 module.fold({key: 1}, [key], [value], lambda _before, _value: 1 // 0)
 
+        del buckets, function
         assert (sys.getrefcount(key), sys.getrefcount(value)) == before
 
     def test_holders_let_go_of_what_they_held(self) -> None:
         key = ("some", "key")
         before = sys.getrefcount(key)
         for _ in range(50):
-            holder, moment = _Holder(), _Context()
+            holder, moment, pair = _Holder(), _Context(), _Pair()
             holder.key = holder.namespace = key
             moment.time = key  # type: ignore[assignment]
-            del holder, moment
+            pair.left = pair.right = key  # type: ignore[assignment]
+            del holder, moment, pair
 
         assert sys.getrefcount(key) == before
 
