@@ -16,6 +16,7 @@ from riverrun.api.state import MapState, MapStateDescriptor
 from riverrun.core.time import Time
 from riverrun.datastream.data_stream import DataStream
 from riverrun.runtime.failures import OperatorFailed
+from riverrun.runtime.operators import interval_join
 from riverrun.runtime.operators.interval_join import NoEventTime
 from riverrun.serde.types import Types
 from riverrun.testing.harness import OperatorHarness
@@ -55,7 +56,13 @@ class Joins:
 
 
 def buffered(harness: OperatorHarness, side: str, key: Any) -> list[int]:
-    """The times of the records that are kept of one side."""
+    """The times of the records that are kept of one side; a snapshot brings them into the state."""
+    harness.snapshot()
+    return stored(harness, side, key)
+
+
+def stored(harness: OperatorHarness, side: str, key: Any) -> list[int]:
+    """The times of the records of one side that are in the state."""
     described = MapStateDescriptor(f"_interval_join.{side}", Types.LONG())
     state = harness.state(described, key)
     assert isinstance(state, MapState)
@@ -128,6 +135,14 @@ def test_records_are_kept_until_no_partner_can_come_for_any_of_their_bucket(
             assert buffered(harness, "right", "k") == [10] * (clock < right_until)
         assert harness.keys("_interval_join.left") == []
 
+    for clock in range(9, 18):  # the same while they are at hand
+        with Joins(lower, upper).harness(backend) as harness:
+            harness.push(("k", "L"), 10)
+            harness.push_second(("k", "R"), 10)
+            harness.watermark(clock)
+            assert buffered(harness, "left", "k") == [10] * (clock < left_until)
+            assert buffered(harness, "right", "k") == [10] * (clock < right_until)
+
 
 def test_late_records_meet_nobody_and_go_to_their_side_outputs() -> None:
     with Joins(-10, 10).harness() as harness:
@@ -179,17 +194,20 @@ def test_a_failure_names_the_operator_and_the_record() -> None:
             harness.push_second("bad", 1)
 
 
-def test_times_at_the_end_of_the_world_are_kept_and_cleaned_up() -> None:
+@pytest.mark.parametrize("saved", [False, True])
+def test_times_at_the_end_of_the_world_are_kept_and_cleaned_up(*, saved: bool) -> None:
     last = (1 << 63) - 2
     with Joins(-5, 5).harness() as harness:
         harness.push(("k", "L"), last)
         harness.push_second(("k", "R"), last - 5)
         harness.push_second(("k", "early"), -(1 << 63) + 1)
         assert harness.output() == [("L", "R")]
+        if saved:
+            assert buffered(harness, "left", "k") == [last]
 
         harness.end_input()
 
-        assert buffered(harness, "left", "k") == buffered(harness, "right", "k") == []
+        assert stored(harness, "left", "k") == stored(harness, "right", "k") == []
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -286,3 +304,88 @@ def test_every_order_gives_what_the_definition_says(
 
     assert results == expected.results
     assert late == expected.late
+
+
+SAVE = "save"
+
+
+def joined_with_saves(
+    sequence: list[Any], joins: Joins, backend: str
+) -> tuple[list[Any], dict[str, list[Any]]]:
+    """What comes of records and watermarks with snapshots in between, in order."""
+    out: list[Any] = []
+    with joins.harness(backend) as harness:
+        for event in sequence:
+            if event == SAVE:
+                harness.snapshot()
+            elif isinstance(event, int):
+                harness.watermark(event)
+            else:
+                record = event.record
+                push = harness.push if event.side == "left" else harness.push_second
+                push((record.key, record.value), record.time)
+            out += harness.records()
+        late = {
+            "left": [value for _, value in harness.side_output(LEFT_LATE)],
+            "right": [value for _, value in harness.side_output(RIGHT_LATE)],
+        }
+    return out, late
+
+
+@pytest.mark.parametrize(("backend", "examples"), [("hashmap", 150), ("rocksdb", 25)])
+@pytest.mark.parametrize("most", [0, 3, None])
+def test_records_meet_wherever_they_are_kept(
+    monkeypatch: pytest.MonkeyPatch, backend: str, examples: int, most: int | None
+) -> None:
+    if most is not None:
+        monkeypatch.setattr(interval_join, "_most_at_hand", lambda **_: most)
+
+    @settings(max_examples=examples, deadline=None)
+    @given(
+        st.lists(st.one_of(events, st.just([SAVE])), max_size=4),
+        st.integers(-8, 8),
+        st.integers(0, 12),
+    )
+    def check(parts: list[list[Any]], lower: int, span: int) -> None:
+        mixed = [event for part in parts for event in part]
+        plain = numbered([event for event in mixed if event != SAVE])
+        named = iter(plain)
+        sequence = [SAVE if event == SAVE else next(named) for event in mixed]
+        joins = Joins(lower, lower + span)
+        expected = interval_join_as_it_happens(plain, lower, lower + span)
+
+        out, late = joined_with_saves(sequence, joins, backend)
+
+        assert Counter((*pair, time) for pair, time in out) == expected.results
+        assert late == expected.late
+        # Partners come by time, and those of one time as they came.
+        assert out == joined_with_saves(plain, joins, "hashmap")[0]
+
+    check()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_state_has_what_it_always_had(backend: str) -> None:
+    with Joins(0, 39).harness(backend) as harness:
+        harness.push_run([("k", n) for n in range(5)], [12, 3, 9, 3, 25])
+        harness.push_second(("k", 5), 70)
+        harness.snapshot()
+        harness.push_run([("k", 6), ("l", 7)], [3, 19])
+        harness.snapshot()
+
+        described = MapStateDescriptor("_interval_join.left", Types.LONG())
+        state = harness.state(described, "k")
+        assert isinstance(state, MapState)
+        assert dict(state.items()) == {
+            0: [(3, ("k", 1)), (3, ("k", 3)), (3, ("k", 6)), (9, ("k", 2))],
+            1: [(12, ("k", 0))],
+            2: [(25, ("k", 4))],
+        }
+        timers = harness._states().keyed.timers("_interval_join.cleanup")
+        due = dict(iter(lambda: timers.take(1_000), None))
+        assert {time: sorted(keys) for time, keys in due.items()} == {
+            48: [("k", 0)],
+            58: [("k", 0), ("l", 0)],
+            68: [("k", 0)],
+            79: [("k", 1)],
+        }
