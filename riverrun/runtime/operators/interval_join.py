@@ -30,10 +30,10 @@ _RIGHT: Final = 1
 _BY_BUCKET: Final = "by bucket"
 """Says in snapshots that there is one timer for each bucket; earlier ones have one for each record."""
 _MOST: Final = 1 << 17
-"""Records that may be at hand: to put them into the state takes some tenths of a second."""
+"""Records that may be at hand: to put them into the state takes a tenth of a second."""
 _MOST_UNSAVED: Final = 1 << 20
 """The same in a job that takes no checkpoints, at most a savepoint now and then."""
-_MOST_SLOWLY: Final = 1 << 13
+_MOST_SLOWLY: Final = 1 << 14
 """The same where the state is not in memory."""
 _PARTS: Final = 16
 """Room is made for so small a part of what may be at hand at a time."""
