@@ -281,19 +281,9 @@ def partners(
     >>> partners({0: {"a": (3, "x")}, 1: {"a": [(12, "y"), (15, "z")]}}, 10, "a", 3, 12)
     [(3, 'x'), (12, 'y')]
     """
-    found: list[Entry] = []
-    for number in range(first // width, last // width + 1):
-        bucket = buckets.get(number)
-        held = None if bucket is None else bucket.get(key)
-        if held is None:
-            continue
-        if isinstance(held, tuple):
-            if first <= held[0] <= last:
-                found.append(held)
-            continue
-        start, end = bisect_left(held, first, key=_TIME), bisect_right(held, last, key=_TIME)
-        found += held[start:end]
-    return found
+    near = map(buckets.get, range(first // width, last // width + 1))
+    held = [bucket[key] for bucket in near if bucket is not None and key in bucket]
+    return _within({key: held}, key, first, last)
 
 
 def meet(  # noqa: PLR0913, PLR0917
@@ -319,10 +309,33 @@ def meet(  # noqa: PLR0913, PLR0917
     The context has the times of the pair, and what comes of it goes the same ways as in ``gather_timed``, with the
     later one of the two.
     """
-    find = partial(partners, buckets, width)
+    if not times:
+        return
+    first, last = (min(times) + lower) // width, (max(times) + upper) // width
+    wanted = set(keys)
+    known: dict[Any, list[Held]] = {}
+    for number in range(first, last + 1) if last - first < len(buckets) else sorted(buckets):
+        bucket = buckets.get(number, {})
+        for key in bucket.keys() & wanted:
+            known.setdefault(key, []).append(bucket[key])
+    if not known:  # most often of the side that is ahead of the other
+        return
     meet_found(
-        function, values, keys, context, holder, out, tag, side, times, out_times, find, lower, upper, left
+        function, values, keys, context, holder, out, tag, side, times, out_times,
+        partial(_within, known), lower, upper, left,
     )  # fmt: skip
+
+
+def _within(known: Mapping[Any, list[Held]], key: Any, first: int, last: int) -> list[Entry]:
+    """Those from ``first`` to ``last`` of the records that are known of a key, bucket by bucket."""
+    found: list[Entry] = []
+    for held in known.get(key, ()):
+        if not isinstance(held, tuple):
+            start, end = bisect_left(held, first, key=_TIME), bisect_right(held, last, key=_TIME)
+            found += held[start:end]
+        elif first <= held[0] <= last:
+            found.append(held)
+    return found
 
 
 def meet_found(  # noqa: PLR0913, PLR0917
