@@ -128,26 +128,31 @@ static PyObject *new_entry(PyObject *time, PyObject *value)
     return entry;
 }
 
-/* Put an entry to those that its key has; ``held`` is borrowed from the bucket. */
+/* The list of what a key has, made of the only entry if that is all; a new reference for the one given. */
+static PyObject *list_of(PyObject *bucket, PyObject *key, PyObject *held)
+{
+    if (PyList_CheckExact(held)) {
+        return held;
+    }
+    PyObject *entries = PyList_New(1);
+    if (entries == NULL) {
+        Py_DECREF(held);
+        return NULL;
+    }
+    PyList_SET_ITEM(entries, 0, held);
+    if (PyDict_SetItem(bucket, key, entries) < 0) {
+        Py_CLEAR(entries);
+    }
+    return entries;
+}
+
+/* Put an entry to those that its key has. */
 static int hold_more(PyObject *bucket, PyObject *key, PyObject *held, PyObject *entry, long long time)
 {
-    PyObject *entries;
-    if (PyList_CheckExact(held)) {
-        entries = Py_NewRef(held);
-    } else {
-        entries = PyList_New(1);
-        if (entries == NULL) {
-            return -1;
-        }
-        PyList_SET_ITEM(entries, 0, Py_NewRef(held));
-        if (PyDict_SetItem(bucket, key, entries) < 0) {
-            Py_DECREF(entries);
-            return -1;
-        }
-    }
-    Py_ssize_t place = end_of(entries, time);
+    PyObject *entries = list_of(bucket, key, Py_NewRef(held));
+    Py_ssize_t place = entries == NULL ? -1 : end_of(entries, time);
     int failed = place < 0 || PyList_Insert(entries, place, entry) < 0;
-    Py_DECREF(entries);
+    Py_XDECREF(entries);
     return failed ? -1 : 0;
 }
 

@@ -224,10 +224,10 @@ class IntervalJoinOperator(CoFunctionOperator):
 
     def _make_room(self) -> None:
         """Put into the state what is too much to be at hand."""
-        total = sum(side.hand.recount() for side in self._sides)
-        if total > self._most:
+        over = sum(side.hand.recount() for side in self._sides) - self._most
+        if over > 0:
             larger = max(self._sides, key=lambda side: side.hand.count)
-            larger.store(self._cleanup, larger.hand.count - self._most // _PARTS)
+            larger.store(self._cleanup, larger.hand.count - over - self._most // _PARTS)
 
     def _emit_late(self, side: JoinSide, values: list[Any], timestamps: list[int]) -> None:
         if side.late_tag is None:
