@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         gather,
         gather_timed,
         items,
+        same_keys,
         share,
+        words,
     )
 
 __all__ = [
@@ -44,7 +46,9 @@ __all__ = [
     "gather",
     "gather_timed",
     "items",
+    "same_keys",
     "share",
+    "words",
 ]
 
 

@@ -45,6 +45,9 @@ PyObject *fold_new(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gather_timed(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+PyObject *same_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *words(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* Whether a function got as many arguments as it takes; sets TypeError if not. */
 static inline int takes(const char *name, Py_ssize_t expected, Py_ssize_t count)
 {

@@ -18,6 +18,8 @@ static PyMethodDef functions[] = {
     {"fold_new", (PyCFunction)(void (*)(void))fold_new, METH_FASTCALL, "Add each value to its key's accumulator."},
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL, "Call a function for each record."},
     {"gather_timed", (PyCFunction)(void (*)(void))gather_timed, METH_FASTCALL, "The same with times."},
+    {"same_keys", (PyCFunction)(void (*)(void))same_keys, METH_FASTCALL, "Whether a dict has the keys of a list."},
+    {"words", (PyCFunction)(void (*)(void))words, METH_FASTCALL, "The numbers of a dict, eight bytes each, or None."},
     {"use_at_record", use_at_record, METH_O, "How an error gets a record in hand."},
     {NULL, NULL, 0, NULL},
 };

@@ -77,7 +77,8 @@ class FileBuilder:
     """Puts a file together; used from one thread."""
 
     def __init__(self) -> None:
-        self._data = bytearray(_HEADER.pack(_MAGIC, VERSION))
+        self._pieces: list[bytes | memoryview] = [_HEADER.pack(_MAGIC, VERSION)]
+        self._size = _HEADER.size
         self._sections: list[SectionIndex] = []
         self._blocks: list[BlockIndex] = []
 
@@ -85,8 +86,9 @@ class FileBuilder:
         self, block: bytes | memoryview, groups: tuple[tuple[int, int], ...], *, removed: bool
     ) -> None:
         """Append a block to the section that ``end_section`` will name."""
-        self._blocks.append(BlockIndex(len(self._data), len(block), removed, groups))
-        self._data += block
+        self._blocks.append(BlockIndex(self._size, len(block), removed, groups))
+        self._pieces.append(block)
+        self._size += len(block)
 
     def end_section(self, meta: StateMeta) -> None:
         """Say which state the blocks since the last section are of; nothing when there are none."""
@@ -99,13 +101,11 @@ class FileBuilder:
         """Whether there is no section."""
         return not self._sections
 
-    def finish(self) -> memoryview:
+    def finish(self) -> bytes:
         """The bytes of the file."""
         index = msgspec.msgpack.encode(FileIndex(tuple(self._sections)))
-        offset = len(self._data)
-        self._data += index
-        self._data += _FOOTER.pack(offset, len(index), _MAGIC)
-        return memoryview(self._data)
+        footer = _FOOTER.pack(self._size, len(index), _MAGIC)
+        return b"".join((*self._pieces, index, footer))
 
 
 def read_sections(blob: Blob, data: bytes | memoryview, groups: range) -> Iterator[RawSection]:
