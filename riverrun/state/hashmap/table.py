@@ -5,8 +5,7 @@ out no value that the snapshot holds and that could be changed: it puts a copy i
 snapshot keeps the original. This costs nothing while no snapshot is being written, because the way
 to read (``_get``) is exchanged only for that time.
 
-Of numbers a snapshot takes an array instead: to read each of them once is cheaper than to count a reference to it,
-read it later and give it up, and the memory of those that are replaced meanwhile is free at once.
+Of numbers a snapshot takes an array instead (`riverrun.state.number_values`).
 """
 
 from __future__ import annotations
@@ -15,15 +14,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from riverrun import loops
 from riverrun.loops import Entries
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
-from riverrun.state.entry_columns import Numbers, number_of
+from riverrun.state.entry_columns import Numbers
 from riverrun.state.hashmap.known_keys import Keys, KnownKeys
 from riverrun.state.immutable import (
     ATOMS,
@@ -32,6 +30,7 @@ from riverrun.state.immutable import (
     copy_of_list,
     is_immutable_type,
 )
+from riverrun.state.number_values import number_in, numbers_in
 from riverrun.state.schema import MAPS, StateSchema
 
 
@@ -46,11 +45,22 @@ class Place:
     """Whether to remember which addresses change."""
 
 
+class Frozen(Protocol):
+    """What a snapshot takes entries of."""
+
+    @property
+    def schema(self) -> StateSchema:
+        """Of the entries."""
+
+    def thaw(self, frozen: FrozenTable) -> None:
+        """The snapshot needs ``frozen`` no more; any thread."""
+
+
 @dataclass(slots=True)
 class FrozenTable:
     """What one snapshot takes of one table."""
 
-    table: Table
+    table: Frozen
     addresses: Collection[Any]
     values: Collection[Any] | Numbers
     """In the same order."""
@@ -135,7 +145,7 @@ class Table(Entries):
         self._get = self.data.get
         self._plain = True
         self._copy = _copier(place.schema)
-        self._number = _number(place.schema)
+        self._number = number_in(place.schema)
         self._frozen: tuple[Mapping[Any, Any], ...] = ()
         self._lock = Lock()
 
@@ -144,7 +154,7 @@ class Table(Entries):
         data = self.data
         known = None if self._namespaced else self.known or KnownKeys()
         addresses = list(data) if known is None else known.of(data)
-        packed = self._packed()
+        packed = numbers_in(data, self._number)
         if packed is not None:
             frozen = FrozenTable(self, addresses, packed)
         elif self._copy is None:
@@ -154,15 +164,6 @@ class Table(Entries):
             frozen = self._guarded(FrozenTable(self, addresses, entries.values(), shared=entries))
         self.known = frozen.known = known
         return frozen
-
-    def _packed(self) -> Numbers | None:
-        """The values as an array, where they are numbers; not without C, where a list is made sooner."""
-        if self._number is None or not loops.COMPILED:
-            return None
-        found = loops.words(self.data, self._number)
-        return (
-            None if found is None else np.frombuffer(found, "=i8" if self._number is int else "=f8")
-        )
 
     def freeze_some(self, addresses: Collection[Any]) -> FrozenTable:
         """What is now at ``addresses``, with those where nothing is."""
@@ -268,10 +269,3 @@ def _copier(schema: StateSchema) -> Callable[[Any], Any] | None:
     if schema.meta.kind in MAPS:
         return dict.copy if immutable else copy_of_dict
     return None if immutable else copy_of
-
-
-def _number(schema: StateSchema) -> type[int | float] | None:
-    """The class of the values, where they are numbers that can be an array."""
-    meta = schema.meta
-    is_plain = meta.kind is not StateKind.LIST and meta.kind not in MAPS and not meta.ttl
-    return number_of(schema.value) if is_plain and not meta.namespaced else None
