@@ -1,6 +1,6 @@
 """Entries that are in the cache and have no rows, as a checkpoint takes them without writing any.
 
-Where most of what a checkpoint writes has changed again when the next one comes, rows are written in vain: each of
+Where much of what a checkpoint writes has changed again when the next one comes, rows are written in vain: each of
 them costs several times as much as a place in a file of columns, is merged away later, and is never read. Such
 entries stay without rows, and each checkpoint holds all of them in a file as the hashmap backend writes it. When
 they come to rest they get their rows.

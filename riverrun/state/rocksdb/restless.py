@@ -8,6 +8,8 @@ from typing import Any, Final
 
 _LOOKED_AT: Final = 256
 """Entries that are looked at again: all are taken to be like them."""
+_SHARE: Final = 4
+"""When one of so many has changed, rows are not worth while: one costs more than so many places in a file."""
 
 
 class Restless:
@@ -23,12 +25,12 @@ class Restless:
         self._turn = 0
 
     def are(self, cache: Mapping[Any, Any], changed: AbstractSet[Any]) -> bool:
-        """Whether at least half of what was remembered has changed since; not if there is nothing."""
+        """Whether at least a quarter of what was remembered has changed since; not if there is nothing."""
         again = sum(
             address in changed and cache.get(address) is not value
             for address, value in self._before
         )
-        return 0 < len(self._before) <= 2 * again
+        return 0 < len(self._before) <= _SHARE * again
 
     def remember(self, addresses: Sequence[Any], cache: Mapping[Any, Any]) -> None:
         """Remember some entries out of all parts of ``addresses``, each time others."""

@@ -67,12 +67,12 @@ def test_few_changes_get_rows(bench: Bench) -> None:
 def test_more_and_more_of_them_get_rows_when_they_outnumber_what_changes(bench: Bench) -> None:
     backend = bench.backend()
     taken = []
-    for number in range(1, 12):
+    for number in range(1, 16):
         put(backend, {key: key * 1000 + number for key in range(MANY)})
         put(backend, dict.fromkeys(range(MANY * number, MANY * number + MANY // 2), 7))
         snapshot = bench.snapshot(backend, number)
         taken.append(has_entries(snapshot))
-        assert backend._tables["numbers"].unwritten_count() <= 2.5 * MANY
+        assert backend._tables["numbers"].unwritten_count() <= 5 * MANY
     assert True in taken
     assert False in taken[1:]
 
@@ -229,7 +229,7 @@ class TestRestless:
     def test_nothing_is_known_at_first(self) -> None:
         assert not Restless().are({}, set())
 
-    @pytest.mark.parametrize(("share", "expected"), [(1.0, True), (0.6, True), (0.3, False)])
+    @pytest.mark.parametrize(("share", "expected"), [(1.0, True), (0.4, True), (0.1, False)])
     def test_some_stand_for_all(self, share: float, expected: bool) -> None:
         cache = {key: object() for key in range(10_000)}
         restless = Restless()
