@@ -19,20 +19,58 @@ PyObject *same_keys(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (!takes("same_keys", 2, count)) {
         return NULL;
     }
-    if (!PyDict_Check(args[0]) || !PyList_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "same_keys takes a dict and a list");
+    if (!PyDict_Check(args[0]) || !PyTuple_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "same_keys takes a dict and a tuple");
         return NULL;
     }
-    Py_ssize_t size = PyList_GET_SIZE(args[1]), place = 0, at = 0;
+    Py_ssize_t size = PyTuple_GET_SIZE(args[1]), place = 0, at = 0;
     if (PyDict_GET_SIZE(args[0]) != size) {
         Py_RETURN_FALSE;
     }
     PyObject *key;
     while (PyDict_Next(args[0], &place, &key, NULL)) {
-        if (PyList_GET_ITEM(args[1], at) != key) {
+        if (PyTuple_GET_ITEM(args[1], at) != key) {
             Py_RETURN_FALSE;
         }
         at++;
+    }
+    Py_RETURN_TRUE;
+}
+
+/* Whether ``value`` is of a class that nobody can change the instances of. */
+static int is_atom(PyObject *value)
+{
+    return PyLong_CheckExact(value) || PyUnicode_CheckExact(value) || PyFloat_CheckExact(value) ||
+           PyBool_Check(value) || value == Py_None || PyBytes_CheckExact(value);
+}
+
+PyObject *all_plain(PyObject *module, PyObject *data)
+{
+    (void)module;
+    if (!PyDict_Check(data)) {
+        PyErr_SetString(PyExc_TypeError, "all_plain takes a dict");
+        return NULL;
+    }
+    Py_ssize_t place = 0, ahead = 0;
+    PyObject *value, *later;
+    for (int i = 0; i < AHEAD && PyDict_Next(data, &ahead, NULL, &later); i++) {
+        FETCH(later);
+    }
+    while (PyDict_Next(data, &place, NULL, &value)) {
+        if (PyDict_Next(data, &ahead, NULL, &later)) {
+            FETCH(later);
+        }
+        if (is_atom(value)) {
+            continue;
+        }
+        if (!PyTuple_CheckExact(value)) {
+            Py_RETURN_FALSE;
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); i++) {
+            if (!is_atom(PyTuple_GET_ITEM(value, i))) {
+                Py_RETURN_FALSE;
+            }
+        }
     }
     Py_RETURN_TRUE;
 }

@@ -45,6 +45,7 @@ PyObject *fold_new(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gather_timed(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+PyObject *all_plain(PyObject *module, PyObject *data);
 PyObject *same_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *words(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

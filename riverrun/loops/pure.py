@@ -228,7 +228,12 @@ def gather_timed(  # noqa: PLR0913, PLR0917
                 append_time(time)
 
 
-def same_keys(data: dict[Any, Any], keys: list[Any]) -> bool:
+def all_plain(data: dict[Any, Any]) -> bool:
+    """Whether all values of the dict are plain, so that nobody can change one."""
+    return all(map(is_plain, data.values()))
+
+
+def same_keys(data: dict[Any, Any], keys: tuple[Any, ...]) -> bool:
     """Whether the dict has these very objects as its keys, in this order."""
     return len(data) == len(keys) and all(map(is_, data, keys))
 
@@ -248,6 +253,7 @@ NAMES: Final[Sequence[str]] = (
     "Entries",
     "KeyHolder",
     "Moment",
+    "all_plain",
     "decode",
     "encode",
     "fold",

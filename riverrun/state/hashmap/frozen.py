@@ -148,7 +148,7 @@ def _add_known(
     """Add a table of whose keys much may be known, and know all of them afterwards."""
     number = 0
     for found, values in frozen.parts(_STRETCH):
-        keys = found if isinstance(found, Keys) else Keys(found, 0, len(found))
+        keys = found if isinstance(found, Keys) else Keys(tuple(found), 0, len(found))
         known = before.find(number, keys)
         if known is not None:
             run = serializer.entries((), values, known.column)

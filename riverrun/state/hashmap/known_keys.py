@@ -2,8 +2,9 @@
 
 While values change and keys neither come nor go, a dict gives its keys in the same order. To find that a
 stretch of them is what it was is a comparison of references, at a thirtieth of the cost of hashing, sorting
-and encoding them again. Where all of them are what they were, the list of the last time is taken again, and none of
-them is touched: they lie anywhere in memory, and to count a reference to each costs more than to compare.
+and encoding them again. Where all of them are what they were, the tuple of the last time is taken again, and none of
+them is touched: they lie anywhere in memory, and to count a reference to each costs more than to compare. It is a
+tuple because the garbage collector goes through every list, and not through tuples of numbers or texts.
 """
 
 from __future__ import annotations
@@ -55,15 +56,15 @@ class RememberedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Some of a list of keys that nobody changes; a list of their own only when it is asked for."""
+    """Some keys of a tuple; a list of their own only when it is asked for."""
 
-    source: list[Any]
+    source: tuple[Any, ...]
     start: int
     end: int
 
     def all(self) -> list[Any]:
         """The keys."""
-        return self.source[self.start : self.end]
+        return list(self.source[self.start : self.end])
 
     def are(self, others: Keys) -> bool:
         """Whether these are the same."""
@@ -86,21 +87,21 @@ class SortedKeys:
 class KnownKeys:
     """The keys of a table, stretch by stretch.
 
-    They take some fifteen bytes for each key beside what is encoded of it. The task's thread asks for lists, and
+    They take some ten bytes for each key beside what is encoded of it. The task's thread asks for all of them, and
     those that write snapshots for stretches.
     """
 
-    __slots__ = ("_list", "_stretches")
+    __slots__ = ("_all", "_stretches")
 
     def __init__(self) -> None:
-        self._list: list[Any] = []
+        self._all: tuple[Any, ...] = ()
         self._stretches: dict[int, SortedKeys] = {}
 
-    def of(self, data: dict[Any, Any]) -> list[Any]:
-        """The keys of a dict: the list of the last time if they are the same, which nobody may change."""
-        if not loops.same_keys(data, self._list):
-            self._list = list(data)
-        return self._list
+    def of(self, data: dict[Any, Any]) -> tuple[Any, ...]:
+        """The keys of a dict: the tuple of the last time if they are the same."""
+        if not loops.same_keys(data, self._all):
+            self._all = tuple(data)
+        return self._all
 
     def find(self, number: int, keys: Keys) -> SortedKeys | None:
         """What is known of a stretch, if these are its keys."""

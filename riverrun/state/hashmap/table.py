@@ -3,7 +3,8 @@
 A snapshot holds the values as they are; it does not copy them. Until it is written, the table gives
 out no value that the snapshot holds and that could be changed: it puts a copy in its place first. The
 snapshot keeps the original. This costs nothing while no snapshot is being written, because the way
-to read (``_get``) is exchanged only for that time.
+to read (``_get``) is exchanged only for that time. Nor does it while all values are plain: to find that
+out costs less than what a table that is guarded takes longer.
 
 Of numbers a snapshot takes an array instead (`riverrun.state.number_values`).
 """
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from riverrun import loops
 from riverrun.loops import Entries
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
@@ -68,7 +70,7 @@ class FrozenTable:
     shared: Mapping[Any, Any] | None = None
     """The same as a mapping, where the values are such that the table must not give them out."""
     known: KnownKeys | None = None
-    """What the snapshot before knew of the addresses, which are a list then, and this one will."""
+    """What the snapshot before knew of the addresses, which are a tuple then, and this one will."""
     prune: Callable[[Any], Any] | None = None
     """Gives what is left of a stored value, or None; set where expired entries are left out."""
 
@@ -104,7 +106,7 @@ class FrozenTable:
                     if (kept := prune(one))
                 ]
                 yield [key for key, _ in left], [kept for _, kept in left]
-            elif isinstance(source, list):
+            elif isinstance(source, tuple):
                 yield Keys(source, start, end), values
             else:
                 yield list(islice(keys, size)), values
@@ -157,7 +159,7 @@ class Table(Entries):
         packed = numbers_in(data, self._number)
         if packed is not None:
             frozen = FrozenTable(self, addresses, packed)
-        elif self._copy is None:
+        elif self._copy is None or (loops.COMPILED and loops.all_plain(data)):
             frozen = FrozenTable(self, addresses, list(data.values()))
         else:
             entries = data.copy()

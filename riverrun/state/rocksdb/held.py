@@ -49,10 +49,7 @@ class Holding:
             self._restless.remember(list(dirty), self._cache)
             return None
         frozen = self._numbers(dirty) or self._entries(dirty)
-        addresses = frozen.addresses
-        self._restless.remember(
-            addresses if isinstance(addresses, list) else list(addresses), self._cache
-        )
+        self._restless.remember(tuple(frozen.addresses), self._cache)
         return frozen
 
     def thaw(self, frozen: FrozenTable) -> None:
@@ -82,5 +79,5 @@ class Holding:
         shared = entries if self._is_shared else None
         if shared:
             cache.share(shared)
-        addresses = list(entries) if known is None else known.of(entries)
+        addresses = tuple(entries) if known is None else known.of(entries)
         return FrozenTable(self, addresses, entries.values(), removed, shared, known)
