@@ -105,9 +105,10 @@ def file_of(
     tables: Sequence[FrozenTable | FrozenTimers],
     unclaimed: Sequence[RawSection],
     settings: BackendSettings,
+    file: FileBuilder | None = None,
 ) -> FileBuilder:
-    """The file of what was frozen, with restored sections that nobody asked for."""
-    file = FileBuilder()
+    """The file of what was frozen, with restored sections that nobody asked for; a new one if none is given."""
+    file = file or FileBuilder()
     for frozen in tables:
         schema = frozen.schema
         serializer = EntrySerializer(schema, settings.operator)

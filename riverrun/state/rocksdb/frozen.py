@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heapq import merge
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import msgspec
 
@@ -19,7 +20,7 @@ from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
 from riverrun.state.backend import BackendSettings, groups_of
 from riverrun.state.hashmap.entries import section_blocks, table_blocks
 from riverrun.state.hashmap.frozen import file_of
-from riverrun.state.hashmap.snapshot_file import RawSection
+from riverrun.state.hashmap.snapshot_file import FileBuilder, RawSection
 from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.hashmap.timers import FrozenTimers
 from riverrun.state.interchange import StateBlock
@@ -32,6 +33,7 @@ from riverrun.state.rocksdb.store import remove_folder
 from riverrun.state.rocksdb.tuning import reading_options
 from riverrun.state.rocksdb.uploads import Uploads
 from riverrun.state.schema import schema_from
+from riverrun.storage.os_errors import reported
 from riverrun.storage.snapshot_files import SnapshotFiles
 from riverrun.storage.storage import StorageError
 
@@ -150,9 +152,18 @@ class FrozenRocksDB:
                 yield KeyedPart(path.name, files.upload(path, shared=shared), shared)
 
     def _entries(self, files: SnapshotFiles) -> Iterator[KeyedPart]:
-        if self.held:
-            file = file_of(self.held, (), self.settings)
-            yield KeyedPart(ENTRIES, files.put(file.finish(), shared=False), shared=False)
+        """By way of the disk: memory has no room for all of them a second time."""
+        if not self.held:
+            return
+        path = self.settings.folder / "snapshots" / f"entries-{self.checkpoint}-{uuid4()}"
+        try:
+            with reported("writing", str(path)):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("xb") as file:
+                    file_of(self.held, (), self.settings, FileBuilder(file.write)).finish()
+            yield KeyedPart(ENTRIES, files.upload(path, shared=False), shared=False)
+        finally:
+            path.unlink(missing_ok=True)
 
     def _timers(self, files: SnapshotFiles) -> Iterator[KeyedPart]:
         file = file_of(self.timers, self.unclaimed, self.settings)

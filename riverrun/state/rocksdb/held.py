@@ -20,7 +20,7 @@ from riverrun.state.schema import StateSchema
 
 _FEW: Final = 1024
 """Fewer entries are not worth a file of their own."""
-_KNOWN_BYTES: Final = 30
+_KNOWN_BYTES: Final = 20
 """What is known of a key from one checkpoint to the next."""
 
 
