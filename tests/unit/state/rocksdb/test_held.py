@@ -155,6 +155,24 @@ def test_without_rows_there_is_no_database(bench: Bench) -> None:
     assert read_all(bench.restored(snapshot), NUMBERS) == {key: key for key in range(50)}
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_of_the_file_is_left_on_the_disk(
+    bench: Bench, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = bench.backend()
+    put(backend, {key: key for key in range(50)})
+    with holding():
+        frozen = backend.freeze(1)
+    if fails:
+        monkeypatch.setattr(bench.shelf, "upload", lambda *_, **__: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            frozen.write(bench.shelf)
+    else:
+        frozen.write(bench.shelf)
+
+    assert not [path for path in bench.folder.rglob("*") if path.is_file()]
+
+
 def test_entries_go_to_the_subtasks_that_have_their_key_groups(bench: Bench) -> None:
     model = {key: key * 3 for key in range(200)}
     backend = bench.backend()
