@@ -11,7 +11,10 @@ setup(
     ext_modules=[
         Extension(
             "riverrun.loops._compiled",
-            [f"{_FOLDER}/{name}.c" for name in ("holders", "joins", "module", "pickles", "runs")],
+            [
+                f"{_FOLDER}/{name}.c"
+                for name in ("columns", "holders", "joins", "module", "pickles", "runs")
+            ],
             depends=[f"{_FOLDER}/compiled.h"],
             optional=True,
         )

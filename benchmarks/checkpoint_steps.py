@@ -1,6 +1,6 @@
-"""What a checkpoint of state in dicts costs for each changed key, without Spark.
+"""What a checkpoint of keyed state costs for each changed key, without Spark.
 
-    python -m benchmarks.checkpoint_steps [--keys N] [--keys-are texts] [--changed SHARE] [--rounds N]
+    python -m benchmarks.checkpoint_steps [--backend rocksdb] [--keys N] [--keys-are texts] [--changed SHARE]
 
 Nanoseconds of CPU for a changed key: of the freeze and of the write alone, and of all that a checkpoint makes
 dearer when it is written by a thread while records go on. The latter contains what the records themselves
@@ -21,19 +21,21 @@ from riverrun.api.state import ValueStateDescriptor
 from riverrun.core.clock import SystemClock
 from riverrun.serde.types import Types
 from riverrun.state.backend import BackendSettings, FrozenState
-from riverrun.state.hashmap.backend import HashMapBackend
+from riverrun.state.backends import create_backend
 from riverrun.storage.checkpoint_files import CheckpointFiles
 from riverrun.storage.local import LocalStorage
 
 _RUN: Final = 2_000
 """Records between two looks at how much has changed."""
 _GROUPS: Final = 128
+_MEMORY: Final = 512 << 20
+"""Of rocksdb: room for a million entries in its cache."""
 
 
 class Totals:
     """A sum for each key in a value state, and checkpoints of it."""
 
-    def __init__(self, keys: list[Any], folder: Path) -> None:
+    def __init__(self, backend: str, keys: list[Any], folder: Path) -> None:
         settings = BackendSettings(
             operator="totals",
             operator_id="totals",
@@ -42,10 +44,11 @@ class Totals:
             last_group=_GROUPS - 1,
             max_parallelism=_GROUPS,
             clock=SystemClock(),
-            folder=folder,
+            folder=folder / "backend",
             incremental=True,
+            memory_bytes=_MEMORY,
         )
-        self.backend = HashMapBackend(settings)
+        self.backend = create_backend(backend, settings)
         self._total: Any = self.backend.state(ValueStateDescriptor("total", Types.LONG()))
         self._keys = keys
         self._folder = str(folder)
@@ -118,6 +121,7 @@ def beside(totals: Totals, changed: int, rounds: int) -> tuple[float, float]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backend", choices=("hashmap", "rocksdb"), default="hashmap")
     parser.add_argument("--keys", type=int, default=500_000)
     parser.add_argument("--keys-are", choices=("ints", "texts"), default="ints")
     parser.add_argument("--changed", type=float, default=1.0, help="the share of the keys")
@@ -127,13 +131,14 @@ def main() -> None:
     keys = list(numbers) if arguments.keys_are == "ints" else [f"key-{key:09}" for key in numbers]
     changed = int(arguments.keys * arguments.changed)
     with tempfile.TemporaryDirectory() as folder:
-        totals = Totals(keys, Path(folder))
+        totals = Totals(arguments.backend, keys, Path(folder))
         totals.change(len(keys))
         freeze, write = alone(totals, changed, arguments.rounds)
         without, with_one = beside(totals, changed, arguments.rounds)
     scale = 1e9 / changed
     print(
-        f"{arguments.keys:,} {arguments.keys_are}, {arguments.changed:.0%} changed; ns of CPU a changed key: "
+        f"{arguments.backend}, {arguments.keys:,} {arguments.keys_are}, {arguments.changed:.0%} changed; "
+        f"ns of CPU a changed key: "
         f"freeze {freeze * scale:.0f}, write {write * scale:.0f}; a change {without * scale:.0f}, "
         f"with a checkpoint beside it {with_one * scale:.0f}: {(with_one - without) * scale:.0f} more"
     )

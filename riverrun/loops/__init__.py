@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         KeyHolder,
         Moment,
         PairTimes,
+        all_plain,
         decode,
         encode,
         fold,
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
         hold,
         items,
         meet,
+        same_keys,
         share,
+        words,
     )
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "KeyHolder",
     "Moment",
     "PairTimes",
+    "all_plain",
     "at_record",
     "decode",
     "encode",
@@ -50,7 +54,9 @@ __all__ = [
     "hold",
     "items",
     "meet",
+    "same_keys",
     "share",
+    "words",
 ]
 
 

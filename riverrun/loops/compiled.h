@@ -94,6 +94,10 @@ PyObject *gather_timed(PyObject *module, PyObject *const *args, Py_ssize_t count
 PyObject *hold(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *meet(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+PyObject *all_plain(PyObject *module, PyObject *data);
+PyObject *same_keys(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *words(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* Whether a function got as many arguments as it takes; sets TypeError if not. */
 static inline int takes(const char *name, Py_ssize_t expected, Py_ssize_t count)
 {

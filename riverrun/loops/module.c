@@ -20,6 +20,9 @@ static PyMethodDef functions[] = {
     {"gather_timed", (PyCFunction)(void (*)(void))gather_timed, METH_FASTCALL, "The same with times."},
     {"hold", (PyCFunction)(void (*)(void))hold, METH_FASTCALL, "Put records to the others of their bucket and key."},
     {"meet", (PyCFunction)(void (*)(void))meet, METH_FASTCALL, "Call a function for each pair of records."},
+    {"all_plain", all_plain, METH_O, "Whether no value of a dict can be changed."},
+    {"same_keys", (PyCFunction)(void (*)(void))same_keys, METH_FASTCALL, "Whether a dict has the keys of a tuple."},
+    {"words", (PyCFunction)(void (*)(void))words, METH_FASTCALL, "The numbers of a dict, eight bytes each, or None."},
     {"use_at_record", use_at_record, METH_O, "How an error gets a record in hand."},
     {NULL, NULL, 0, NULL},
 };

@@ -7,26 +7,33 @@ the objects that they came from. The bytes are those that the codec of the type 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from riverrun.serde.basic_types import PickledBytesTypeInfo
 from riverrun.serde.check import TypeMismatch
 from riverrun.serde.columns import CONVERSION_ERRORS, ColumnRun
 from riverrun.serde.pickled_numbers import pickled_ints
 from riverrun.serde.runs import ArrowRunCodec, PickleRunCodec, RunCodec, codec_for
 from riverrun.serde.stable_hash import hash_column
 from riverrun.serde.type_info import TypeInformation
+from riverrun.serde.types import Types
 
 EncodedColumn: TypeAlias = tuple[int, bytes]
 """The number of the encoding, and the bytes."""
 Order: TypeAlias = npt.NDArray[np.integer[Any]]
 Hashes: TypeAlias = npt.NDArray[np.uint64]
+Numbers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 _PICKLED: Final = PickleRunCodec()
+_NUMBERS: Final[Mapping[TypeInformation | None, type[int | float]]] = {
+    Types.LONG(): int,
+    Types.DOUBLE(): float,
+}
 _FEW: Final = 16
 """Values that are not worth an array."""
 
@@ -102,6 +109,28 @@ class _Arrow:
         return hash_column(values[0]) if is_ints else None
 
 
+class _Numbers:
+    """Numbers of a type that maps to Arrow as they are."""
+
+    __slots__ = ("_codec", "_values")
+
+    def __init__(self, codec: ArrowRunCodec, values: Numbers) -> None:
+        self._codec = codec
+        self._values = values
+
+    def taken(self, order: Order) -> _Numbers:
+        return _Numbers(self._codec, self._values[order])
+
+    def encoded(self, start: int, end: int) -> Sequence[EncodedColumn]:
+        layout = self._codec.layout
+        part = pa.array(self._values[start:end])
+        batch = pa.RecordBatch.from_arrays([part], schema=layout.schema)
+        return [(self._codec.tag, self._codec.encode(ColumnRun(layout, batch)))]
+
+    def hashed(self) -> Hashes | None:
+        return None
+
+
 class Objects:
     """Values as they are; ``encode`` is given a part of them in their order."""
 
@@ -162,3 +191,19 @@ def column_of(
         except OverflowError:
             pass
     return Objects(values, lambda part: [encode(type_info, part)])
+
+
+def number_of(type_info: TypeInformation | None) -> type[int | float] | None:
+    """The class of numbers of which `number_column` makes the column of a type; None where of none."""
+    codec = codec_for(type_info)
+    if isinstance(codec, ArrowRunCodec):
+        return _NUMBERS.get(type_info)
+    return int if type_info is None or isinstance(type_info, PickledBytesTypeInfo) else None
+
+
+def number_column(type_info: TypeInformation | None, values: Numbers) -> EntryColumn:
+    """The column of an array of the numbers that `number_of` says."""
+    codec = codec_for(type_info)
+    if isinstance(codec, ArrowRunCodec):
+        return _Numbers(codec, values)
+    return _Ints(values.astype(np.int64, copy=False))

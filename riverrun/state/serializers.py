@@ -33,12 +33,14 @@ from riverrun.state.entry_columns import (
     EncodedColumn,
     EntryColumn,
     Hashes,
+    Numbers,
     Objects,
     Order,
     Times,
     column_of,
     encoded_keys,
     encoded_run,
+    number_column,
 )
 from riverrun.state.schema import MAPS, StateSchema
 
@@ -108,10 +110,16 @@ class EntrySerializer:
     def entries(
         self,
         addresses: Sequence[Any],
-        values: Sequence[Any],
+        values: Sequence[Any] | Numbers,
         known: EntryColumn | None = None,
     ) -> EntryRun:
-        """Entries to bring into order and to encode in several blocks; ``known`` is the column of the addresses."""
+        """Entries to bring into order and to encode in several blocks.
+
+        Args:
+            addresses: of the entries; nobody looks at them if ``known`` is given.
+            values: stored values, or an array of numbers where `number_of` says so.
+            known: the column of the addresses.
+        """
         keys, columns = self._addresses(addresses) if known is None else (addresses, [known])
         if self._kind is not StateKind.TIMERS:
             columns += self._values(values)
@@ -146,7 +154,9 @@ class EntrySerializer:
         inner = column_of(None, [namespace for _, namespace in namespaces])
         return keys, [*columns, inner, Times(times, _TIMES)]
 
-    def _values(self, values: Sequence[Any]) -> list[EntryColumn]:
+    def _values(self, values: Sequence[Any] | Numbers) -> list[EntryColumn]:
+        if isinstance(values, np.ndarray):
+            return [number_column(self._schema.value, values)]
         if self._kind is StateKind.LIST or self._kind in MAPS:
             return [Objects(values, self._collections)]
         if not self._ttl:

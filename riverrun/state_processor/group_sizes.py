@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import heapq
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ import numpy as np
 
 from riverrun.core.errors import RiverrunError
 from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot
+from riverrun.state.hashmap.reader import raw_sections
+from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.interchange import READERS, StateBlock, UnknownBackend
 from riverrun.state.parquet.columns import GROUP
 from riverrun.state.parquet.reader import OpenTable, fetched
@@ -146,7 +149,8 @@ def _in_rows(snapshot: KeyedSnapshot, source: KeyedSource) -> Iterator[Found]:
     # Who reads no such snapshot needs no RocksDB.
     from riverrun.state.rocksdb import reader  # noqa: PLC0415
 
-    near = _in_hashmap(snapshot, reader.near_timers(snapshot).parts, source)
+    beside = (*reader.near_timers(snapshot).parts, *reader.held_entries(snapshot).parts)
+    near = _in_hashmap(snapshot, beside, source)
     return heapq.merge(near, _in_database(snapshot, source))
 
 
@@ -163,19 +167,56 @@ def _in_database(snapshot: KeyedSnapshot, source: KeyedSource) -> Iterator[Found
         for number, meta in zip(facts_of(snapshot).numbers, snapshot.states, strict=True)
         if meta.name == source.meta.name
     ]
+    held = [
+        section
+        for section in raw_sections(
+            reader.held_entries(snapshot), source.files, _groups_of(snapshot)
+        )
+        if section.meta.name == source.meta.name
+    ]
     in_pieces = source.meta.kind is StateKind.LIST
     folder = Path(tempfile.gettempdir())
     with reader.fetched(snapshot, source.files, folder) as database:
         for group in _groups_of(snapshot):
             for number in numbers:
                 last = b""
+                hidden = _hidden(held, snapshot, source, group, number)
                 for keys, values in database.scan_runs(state_prefix(group, number), _ROWS):
                     entries = len(keys)
+                    if hidden:
+                        left = [place for place, key in enumerate(keys) if key not in hidden]
+                        keys, values = [keys[at] for at in left], [values[at] for at in left]  # noqa: PLW2901
+                        entries = len(left)
                     if in_pieces:
                         owners = [address_prefix(key) for key in keys]
                         entries = len(set(owners) - {last})
                         last = owners[-1]
-                    yield Found(group, entries, sum(map(len, keys)) + sum(map(len, values)))
+                    size = sum(map(len, keys)) + sum(map(len, values))
+                    yield Found(group, entries, size, shared_out=hidden is None)
+
+
+def _hidden(
+    held: Sequence[RawSection],
+    snapshot: KeyedSnapshot,
+    source: KeyedSource,
+    group: int,
+    number: int,
+) -> AbstractSet[bytes] | None:
+    """Row keys of one group for which there are entries that count instead; None if they cannot be decoded."""
+    from riverrun.state.rocksdb import reader  # noqa: PLC0415
+    from riverrun.state.rocksdb.catalog import facts_of  # noqa: PLC0415
+    from riverrun.state.rocksdb.rows import RowFormat  # noqa: PLC0415
+
+    if not held:
+        return frozenset()
+    most, operator = facts_of(snapshot).max_parallelism, source.operator
+    try:
+        addresses = list(reader.hidden_rows(held, range(group, group + 1), operator))
+        return set(RowFormat(schema_from(held[0].meta), number, most, operator).row_keys(addresses))
+    except RiverrunError:
+        raise
+    except Exception:  # noqa: BLE001  (unpickling runs the user's code)
+        return None
 
 
 def _groups_of(snapshot: KeyedSnapshot) -> range:

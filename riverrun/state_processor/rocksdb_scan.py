@@ -1,4 +1,4 @@
-"""One state in the database that the rocksdb backend left, and in the file of timers beside it."""
+"""One state in the database that the rocksdb backend left, and in the files of timers and of entries beside it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from riverrun.protocol.snapshots import KeyedSnapshot
+from riverrun.protocol.snapshots import KeyedSnapshot, StateKind
+from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.interchange import StateBlock
 from riverrun.state.rocksdb import reader
 from riverrun.state.rocksdb.catalog import facts_of
@@ -15,12 +16,12 @@ from riverrun.state.rocksdb.database import Database
 from riverrun.state.rocksdb.entries import row_blocks
 from riverrun.state.rocksdb.rows import RowFormat
 from riverrun.state.schema import schema_from
-from riverrun.state_processor.hashmap_scan import HashmapScan, opened_hashmap
+from riverrun.state_processor.hashmap_scan import HashmapScan, opened_sections
 from riverrun.storage.snapshot_files import SavedFiles
 
 
 class RocksDBScan:
-    """The rows of one state, and those of its timers that were in memory."""
+    """The rows of one state, and those of its timers and entries that were in memory."""
 
     def __init__(
         self,
@@ -28,19 +29,22 @@ class RocksDBScan:
         near: HashmapScan,
         database: Database | None,
         formats: Sequence[RowFormat],
+        newer: Sequence[RawSection],
     ) -> None:
         self._snapshot = snapshot
         self._near = near
         self._database = database
         self._formats = formats
+        self._newer = newer
 
     def blocks(self, groups: range) -> Iterator[StateBlock]:
         """The entries of ``groups``; a large map comes in several blocks."""
         yield from self._near.blocks(groups)
         if self._database is not None:
+            hidden = reader.hidden_rows(self._newer, groups, self._snapshot.backend)
             with reader.named_in_store(self._snapshot):
                 for rows in self._formats:
-                    yield from row_blocks(self._database, rows, groups)
+                    yield from row_blocks(self._database, rows, groups, hidden)
 
 
 @contextmanager
@@ -49,13 +53,15 @@ def opened_rocksdb(
 ) -> Iterator[RocksDBScan]:
     """The state as the snapshot has it; the database is on this machine for that time."""
     groups = range(snapshot.first_group, snapshot.last_group + 1)
-    timers = reader.near_timers(snapshot).parts
+    facts = facts_of(snapshot)
+    timers, held = reader.near_timers(snapshot).parts, reader.held_entries(snapshot).parts
     with ExitStack() as stack:
-        near = stack.enter_context(opened_hashmap(timers, files, state, groups, operator))
+        found = stack.enter_context(opened_sections((*timers, *held), files, groups))
+        sections = [section for section in found if section.meta.name == state]
+        near = HashmapScan(sections, operator)
         database = None
         formats: list[RowFormat] = []
         if reader.rows_of(snapshot):
-            facts = facts_of(snapshot)
             formats = [
                 RowFormat(schema_from(meta), number, facts.max_parallelism, snapshot.backend)
                 for number, meta in zip(facts.numbers, snapshot.states, strict=True)
@@ -63,4 +69,5 @@ def opened_rocksdb(
             ]
             folder = Path(tempfile.gettempdir())
             database = stack.enter_context(reader.fetched(snapshot, files, folder))
-        yield RocksDBScan(snapshot, near, database, formats)
+        newer = [each for each in sections if each.meta.kind is not StateKind.TIMERS]
+        yield RocksDBScan(snapshot, near, database, formats, newer)

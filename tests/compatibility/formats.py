@@ -112,6 +112,7 @@ def versions() -> dict[str, int]:
         "tables of savepoints": facts.VERSION,
         "files of hashmap": snapshot_file.VERSION,
         "rows of rocksdb": rows.LAYOUT_VERSION,
+        "rows of rocksdb with entries beside them": catalog.WITH_ENTRIES,
         "types": type_json.VERSION,
         "frames": frames.VERSION,
     }

@@ -14,8 +14,15 @@ import numpy as np
 
 from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
 from riverrun.state.backend import BackendSettings, groups_of
+from riverrun.state.entry_columns import Order
 from riverrun.state.hashmap.entries import section_blocks, table_blocks
-from riverrun.state.hashmap.known_keys import Piece, RememberedColumn, SortedKeys
+from riverrun.state.hashmap.known_keys import (
+    Keys,
+    KnownKeys,
+    Piece,
+    RememberedColumn,
+    SortedKeys,
+)
 from riverrun.state.hashmap.snapshot_file import FileBuilder, RawSection
 from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.hashmap.timers import FrozenTimers
@@ -98,9 +105,10 @@ def file_of(
     tables: Sequence[FrozenTable | FrozenTimers],
     unclaimed: Sequence[RawSection],
     settings: BackendSettings,
+    file: FileBuilder | None = None,
 ) -> FileBuilder:
-    """The file of what was frozen, with restored sections that nobody asked for."""
-    file = FileBuilder()
+    """The file of what was frozen, with restored sections that nobody asked for; a new one if none is given."""
+    file = file or FileBuilder()
     for frozen in tables:
         schema = frozen.schema
         serializer = EntrySerializer(schema, settings.operator)
@@ -123,25 +131,41 @@ def _add_stretches(
     serializer: EntrySerializer,
     settings: BackendSettings,
 ) -> None:
-    before, number = frozen.known, 0
+    if isinstance(frozen, FrozenTable) and frozen.known is not None:
+        _add_known(file, frozen, frozen.known, serializer, settings)
+        return
     for addresses, values in frozen.stretches(_STRETCH):
-        known = None if before is None else before.find(number, addresses)
+        if addresses:
+            _add_sorted(file, serializer.entries(addresses, values), settings)
+
+
+def _add_known(
+    file: FileBuilder,
+    frozen: FrozenTable,
+    before: KnownKeys,
+    serializer: EntrySerializer,
+    settings: BackendSettings,
+) -> None:
+    """Add a table of whose keys much may be known, and know all of them afterwards."""
+    number = 0
+    for found, values in frozen.parts(_STRETCH):
+        keys = found if isinstance(found, Keys) else Keys(tuple(found), 0, len(found))
+        known = before.find(number, keys)
         if known is not None:
-            run = serializer.entries(addresses, values, known.column)
+            run = serializer.entries((), values, known.column)
             _add(file, run.taken(known.order), known.pieces, removed=False)
-        elif addresses:
-            known = _add_sorted(file, serializer.entries(addresses, values), settings)
-            if before is not None:
-                before.keep(number, known)
+        elif keys.end > keys.start:
+            run = serializer.entries(keys.all(), values)
+            order, pieces, column = _add_sorted(file, run, settings)
+            before.keep(number, SortedKeys(keys, order.astype(np.uint16), pieces, column))
         number += 1
-    if before is not None:
-        before.forget_from(number)
+    before.forget_from(number)
 
 
 def _add_sorted(
     file: FileBuilder, run: EntryRun, settings: BackendSettings, *, removed: bool = False
-) -> SortedKeys:
-    """Add blocks of the entries, sorted by key group; how that was done."""
+) -> tuple[Order, Sequence[Piece], RememberedColumn]:
+    """Add blocks of the entries, sorted by key group; their order, how they were cut, and their keys."""
     # Small numbers are sorted many times as fast; there are at most 32,768 groups.
     groups = (run.hashes() % np.uint64(settings.max_parallelism)).astype(np.uint16)
     pieces = list(pieces_of(np.bincount(groups).tolist(), _BLOCK))
@@ -150,7 +174,7 @@ def _add_sorted(
     keys = RememberedColumn(first)
     _add(file, replace(run, columns=[keys, *others]), pieces, removed=removed)
     keys.seal()
-    return SortedKeys(run.keys, order.astype(np.uint16), pieces, keys)
+    return order, pieces, keys
 
 
 def _add(file: FileBuilder, run: EntryRun, pieces: Iterable[Piece], *, removed: bool) -> None:

@@ -19,7 +19,7 @@ their state; those too are read in order.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -74,10 +74,13 @@ class RawSection(msgspec.Struct, frozen=True):
 
 
 class FileBuilder:
-    """Puts a file together; used from one thread."""
+    """Puts a file together, in memory or, where ``write`` is given, piece by piece; used from one thread."""
 
-    def __init__(self) -> None:
-        self._data = bytearray(_HEADER.pack(_MAGIC, VERSION))
+    def __init__(self, write: Callable[[bytes | memoryview], object] | None = None) -> None:
+        self._pieces: list[bytes | memoryview] = []
+        self._write = self._pieces.append if write is None else write
+        self._write(_HEADER.pack(_MAGIC, VERSION))
+        self._size = _HEADER.size
         self._sections: list[SectionIndex] = []
         self._blocks: list[BlockIndex] = []
 
@@ -85,8 +88,9 @@ class FileBuilder:
         self, block: bytes | memoryview, groups: tuple[tuple[int, int], ...], *, removed: bool
     ) -> None:
         """Append a block to the section that ``end_section`` will name."""
-        self._blocks.append(BlockIndex(len(self._data), len(block), removed, groups))
-        self._data += block
+        self._blocks.append(BlockIndex(self._size, len(block), removed, groups))
+        self._write(block)
+        self._size += len(block)
 
     def end_section(self, meta: StateMeta) -> None:
         """Say which state the blocks since the last section are of; nothing when there are none."""
@@ -99,13 +103,14 @@ class FileBuilder:
         """Whether there is no section."""
         return not self._sections
 
-    def finish(self) -> memoryview:
-        """The bytes of the file."""
+    def finish(self) -> bytes:
+        """The bytes of the file; none where they were written."""
         index = msgspec.msgpack.encode(FileIndex(tuple(self._sections)))
-        offset = len(self._data)
-        self._data += index
-        self._data += _FOOTER.pack(offset, len(index), _MAGIC)
-        return memoryview(self._data)
+        self._write(index)
+        self._write(_FOOTER.pack(self._size, len(index), _MAGIC))
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return data
 
 
 def read_sections(blob: Blob, data: bytes | memoryview, groups: range) -> Iterator[RawSection]:

@@ -3,7 +3,10 @@
 A snapshot holds the values as they are; it does not copy them. Until it is written, the table gives
 out no value that the snapshot holds and that could be changed: it puts a copy in its place first. The
 snapshot keeps the original. This costs nothing while no snapshot is being written, because the way
-to read (``_get``) is exchanged only for that time.
+to read (``_get``) is exchanged only for that time. Nor does it while all values are plain: to find that
+out costs less than what a table that is guarded takes longer.
+
+Of numbers a snapshot takes an array instead (`riverrun.state.number_values`).
 """
 
 from __future__ import annotations
@@ -12,12 +15,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
+
+from riverrun import loops
 from riverrun.loops import Entries
 from riverrun.protocol.snapshots import StateKind
 from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
-from riverrun.state.hashmap.known_keys import KnownKeys
+from riverrun.state.entry_columns import Numbers
+from riverrun.state.hashmap.known_keys import Keys, KnownKeys
 from riverrun.state.immutable import (
     ATOMS,
     copy_of,
@@ -25,6 +32,7 @@ from riverrun.state.immutable import (
     copy_of_list,
     is_immutable_type,
 )
+from riverrun.state.number_values import number_in, numbers_in
 from riverrun.state.schema import MAPS, StateSchema
 
 
@@ -39,19 +47,30 @@ class Place:
     """Whether to remember which addresses change."""
 
 
+class Frozen(Protocol):
+    """What a snapshot takes entries of."""
+
+    @property
+    def schema(self) -> StateSchema:
+        """Of the entries."""
+
+    def thaw(self, frozen: FrozenTable) -> None:
+        """The snapshot needs ``frozen`` no more; any thread."""
+
+
 @dataclass(slots=True)
 class FrozenTable:
     """What one snapshot takes of one table."""
 
-    table: Table
+    table: Frozen
     addresses: Collection[Any]
-    values: Collection[Any]
+    values: Collection[Any] | Numbers
     """In the same order."""
     removed: Sequence[Any] = ()
     shared: Mapping[Any, Any] | None = None
     """The same as a mapping, where the values are such that the table must not give them out."""
     known: KnownKeys | None = None
-    """What the snapshot before knew of the addresses, and this one will."""
+    """What the snapshot before knew of the addresses, which are a tuple then, and this one will."""
     prune: Callable[[Any], Any] | None = None
     """Gives what is left of a stored value, or None; set where expired entries are left out."""
 
@@ -67,18 +86,30 @@ class FrozenTable:
 
     def stretches(self, size: int) -> Iterator[tuple[list[Any], list[Any]]]:
         """Addresses and stored values, without what is expired, at most ``size`` at a time."""
-        prune = self.prune
-        keys, stored = iter(self.addresses), iter(self.values)
-        while addresses := list(islice(keys, size)):
-            values = list(islice(stored, size))
+        for keys, values in self.parts(size):
+            addresses = keys.all() if isinstance(keys, Keys) else keys
+            yield addresses, values.tolist() if isinstance(values, np.ndarray) else values
+
+    def parts(self, size: int) -> Iterator[tuple[Keys | list[Any], list[Any] | Numbers]]:
+        """The same, with addresses as they are known by and values as they are held."""
+        prune, source, packed = self.prune, self.addresses, self.values
+        keys, stored = iter(source), iter(() if isinstance(packed, np.ndarray) else packed)
+        for start in range(0, len(source), size):
+            end = min(start + size, len(source))
+            values = (
+                packed[start:end] if isinstance(packed, np.ndarray) else list(islice(stored, size))
+            )
             if prune is not None:
                 left = [
                     (key, kept)
-                    for key, one in zip(addresses, values, strict=True)
+                    for key, one in zip(islice(keys, size), values, strict=True)
                     if (kept := prune(one))
                 ]
-                addresses, values = [key for key, _ in left], [kept for _, kept in left]
-            yield addresses, values
+                yield [key for key, _ in left], [kept for _, kept in left]
+            elif isinstance(source, tuple):
+                yield Keys(source, start, end), values
+            else:
+                yield list(islice(keys, size)), values
 
     def thaw(self) -> None:
         """The snapshot needs this no more; any thread."""
@@ -99,6 +130,7 @@ class Table(Entries):
         "_frozen",
         "_lock",
         "_namespaced",
+        "_number",
         "_operator",
         "known",
         "schema",
@@ -115,17 +147,24 @@ class Table(Entries):
         self._get = self.data.get
         self._plain = True
         self._copy = _copier(place.schema)
+        self._number = number_in(place.schema)
         self._frozen: tuple[Mapping[Any, Any], ...] = ()
         self._lock = Lock()
 
     def freeze_all(self) -> FrozenTable:
         """Every entry as it is now."""
-        if self._copy is not None:
-            frozen = self._guarded(FrozenTable.of(self, self.data.copy()))
+        data = self.data
+        known = None if self._namespaced else self.known or KnownKeys()
+        addresses = list(data) if known is None else known.of(data)
+        packed = numbers_in(data, self._number)
+        if packed is not None:
+            frozen = FrozenTable(self, addresses, packed)
+        elif self._copy is None or (loops.COMPILED and loops.all_plain(data)):
+            frozen = FrozenTable(self, addresses, list(data.values()))
         else:
-            frozen = FrozenTable(self, list(self.data), list(self.data.values()))
-        if not self._namespaced:
-            self.known = frozen.known = self.known or KnownKeys()
+            entries = data.copy()
+            frozen = self._guarded(FrozenTable(self, addresses, entries.values(), shared=entries))
+        self.known = frozen.known = known
         return frozen
 
     def freeze_some(self, addresses: Collection[Any]) -> FrozenTable:

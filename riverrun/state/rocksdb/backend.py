@@ -1,7 +1,8 @@
 """Keyed state in RocksDB, with a cache of decoded values in front of it.
 
 Everything that was not written yet is in the caches; a checkpoint writes it, flushes the database and
-links its files. All of it but the background part of a snapshot runs in the task's thread.
+links its files. What changes from one checkpoint to the next is not written but taken as it is
+(`riverrun.state.rocksdb.held`). All of it but the background part of a snapshot runs in the task's thread.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from riverrun.state.backend import NO_KEY, BackendSettings, KeyedStateBackend, S
 from riverrun.state.hashmap.reader import entries_in
 from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.rocksdb.cache import CacheBudget, CachedTable, Surroundings
-from riverrun.state.rocksdb.catalog import Catalog, SnapshotFacts
+from riverrun.state.rocksdb.catalog import WITH_ENTRIES, Catalog, SnapshotFacts
 from riverrun.state.rocksdb.claim import Claims
 from riverrun.state.rocksdb.frozen import FrozenRocksDB
 from riverrun.state.rocksdb.list_state import RocksDBListState
@@ -163,10 +164,11 @@ class RocksDBBackend(KeyedStateBackend):
             self._uploads.restored(restore.base.parts)
 
     def freeze(self, checkpoint: int, *, savepoint: bool = False) -> FrozenRocksDB:
-        unwritten = []
+        unwritten, held = [], []
         for table in self._tables.values():
             if not savepoint:
-                table.flush()
+                if (taken := table.hold()) is not None:
+                    held.append(taken)
             elif (found := table.freeze()) is not None:
                 unwritten.append(found)
         near = [queue.freeze() for queue in self._timers.values()]
@@ -179,7 +181,7 @@ class RocksDBBackend(KeyedStateBackend):
         else:
             self._uploads.begin(checkpoint)
         facts = SnapshotFacts(
-            layout=LAYOUT_VERSION,
+            layout=WITH_ENTRIES if held else LAYOUT_VERSION,
             max_parallelism=self._settings.max_parallelism,
             numbers=self._catalog.numbers(),
             next_piece=self._store.next_piece,
@@ -192,6 +194,7 @@ class RocksDBBackend(KeyedStateBackend):
             facts=facts,
             uploads=self._uploads,
             unwritten=unwritten,
+            held=held,
             timers=near,
             unclaimed=[one for sections in self._near_timers.values() for one in sections],
         )

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any, Final
 
 from riverrun.state.backend import NO_KEY, KeyedStateBackend, NoCurrentKey
+from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.rocksdb.cached import Cached, Unwritten
 from riverrun.state.rocksdb.memory import footprint
 from riverrun.state.rocksdb.rows import RowFormat
@@ -173,6 +174,11 @@ class CachedTable:
             self.stored = True
             written, self.dirty = self.dirty, set()
             self.settle(written)
+
+    def hold(self) -> FrozenTable | None:
+        """What a checkpoint takes as it is; None when all is in rows now."""
+        self.flush()
+        return None
 
     def freeze(self) -> Unwritten | None:
         """What has no rows yet, as it is now; None when it was written instead, to be read from rows."""

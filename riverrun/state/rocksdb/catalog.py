@@ -15,12 +15,15 @@ from riverrun.state.rocksdb.rows import LAYOUT_VERSION
 from riverrun.storage.storage import FileCorrupt
 
 NAME: Final = "rocksdb"
+WITH_ENTRIES: Final = 2
+"""The layout of a snapshot that has entries beside its rows; one without is written as it was before there were any."""
 
 
 class SnapshotFacts(msgspec.Struct, frozen=True):
     """What the backend keeps in ``KeyedSnapshot.meta``."""
 
     layout: int
+    """That of the rows, or `WITH_ENTRIES`; the rows are the same in both."""
     max_parallelism: int
     numbers: tuple[int, ...]
     """Of each of ``KeyedSnapshot.states``, in order."""
@@ -76,11 +79,13 @@ def facts_of(snapshot: KeyedSnapshot) -> SnapshotFacts:
             f"the facts of a rocksdb snapshot of key groups {snapshot.first_group} to "
             f"{snapshot.last_group} cannot be read: {error}"
         ) from error
-    if facts.layout != LAYOUT_VERSION or len(facts.numbers) != len(snapshot.states):
+    if facts.layout not in {LAYOUT_VERSION, WITH_ENTRIES} or len(facts.numbers) != len(
+        snapshot.states
+    ):
         raise FileCorrupt(
             f"a rocksdb snapshot of key groups {snapshot.first_group} to {snapshot.last_group} has "
             f"version {facts.layout} of the layout of rows with {len(facts.numbers)} states, and this "
-            f"release reads version {LAYOUT_VERSION} with {len(snapshot.states)}; restore with the "
+            f"release reads versions up to {WITH_ENTRIES} with {len(snapshot.states)}; restore with the "
             f"release that wrote it or a later one"
         )
     return facts

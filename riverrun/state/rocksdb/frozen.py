@@ -1,6 +1,7 @@
 """A snapshot: a folder of hard links, of which the background part uploads what the store lacks.
 
-Timers that were in memory come in a file of their own, in the format of the hashmap backend.
+Timers that were in memory come in a file of their own, in the format of the hashmap backend, and so do entries
+that have no rows or other ones.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from heapq import merge
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import msgspec
 
@@ -18,7 +20,8 @@ from riverrun.protocol.snapshots import KeyedPart, KeyedSnapshot, StateMeta
 from riverrun.state.backend import BackendSettings, groups_of
 from riverrun.state.hashmap.entries import section_blocks, table_blocks
 from riverrun.state.hashmap.frozen import file_of
-from riverrun.state.hashmap.snapshot_file import RawSection
+from riverrun.state.hashmap.snapshot_file import FileBuilder, RawSection
+from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.hashmap.timers import FrozenTimers
 from riverrun.state.interchange import StateBlock
 from riverrun.state.rocksdb.cached import Unwritten
@@ -30,12 +33,15 @@ from riverrun.state.rocksdb.store import remove_folder
 from riverrun.state.rocksdb.tuning import reading_options
 from riverrun.state.rocksdb.uploads import Uploads
 from riverrun.state.schema import schema_from
+from riverrun.storage.os_errors import reported
 from riverrun.storage.snapshot_files import SnapshotFiles
 from riverrun.storage.storage import StorageError
 
 TABLE: Final = ".sst"
 TIMERS: Final = "TIMERS"
 """The name of the part with the timers that were in memory."""
+ENTRIES: Final = "ENTRIES"
+"""The name of the part with entries that count instead of their rows."""
 _NEEDED: Final = ("MANIFEST-", "CURRENT", "OPTIONS-")
 
 
@@ -52,12 +58,18 @@ class FrozenRocksDB:
     uploads: Uploads
     unwritten: Sequence[Unwritten]
     """Of a savepoint: entries that have no rows, or other ones."""
+    held: Sequence[FrozenTable]
+    """The same of a checkpoint."""
     timers: Sequence[FrozenTimers]
     unclaimed: Sequence[RawSection]
     """Restored timers that were in memory and that nobody asked for."""
 
     def entries(self) -> Generator[StateBlock, None, None]:
         """Every entry once, by state and in it by key group."""
+        if self.held:
+            raise ValueError(
+                "it was frozen for a checkpoint; freeze for a savepoint to have entries"
+            )
         settings = self.settings
         near = self._near()
         newer = {one.schema.meta.name: one.entries for one in self.unwritten}
@@ -78,7 +90,7 @@ class FrozenRocksDB:
         """Upload the files that no completed checkpoint has."""
         if self.unwritten:
             raise ValueError("it was frozen for a savepoint; freeze for a checkpoint to have files")
-        parts = (*self._parts(files), *self._timers(files))
+        parts = (*self._parts(files), *self._entries(files), *self._timers(files))
         self.uploads.wrote(self.checkpoint, parts)
         self.discard()
         return KeyedSnapshot(
@@ -93,7 +105,7 @@ class FrozenRocksDB:
 
     def discard(self) -> None:
         """Remove the links, and share no values and timers any more."""
-        for frozen in self._in_memory():
+        for frozen in (*self._in_memory(), *self.held):
             frozen.thaw()
         if self.folder is not None:
             remove_folder(self.folder)
@@ -138,6 +150,20 @@ class FrozenRocksDB:
                 yield known
             else:
                 yield KeyedPart(path.name, files.upload(path, shared=shared), shared)
+
+    def _entries(self, files: SnapshotFiles) -> Iterator[KeyedPart]:
+        """By way of the disk: memory has no room for all of them a second time."""
+        if not self.held:
+            return
+        path = self.settings.folder / "snapshots" / f"entries-{self.checkpoint}-{uuid4()}"
+        try:
+            with reported("writing", str(path)):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("xb") as file:
+                    file_of(self.held, (), self.settings, FileBuilder(file.write)).finish()
+            yield KeyedPart(ENTRIES, files.upload(path, shared=False), shared=False)
+        finally:
+            path.unlink(missing_ok=True)
 
     def _timers(self, files: SnapshotFiles) -> Iterator[KeyedPart]:
         file = file_of(self.timers, self.unclaimed, self.settings)

@@ -3,17 +3,17 @@
 The largest snapshot of this backend is opened as it is: its files are fetched, or linked where they are
 on this machine, and the key groups that belong to other subtasks are marked as deleted. With the same
 key groups and one snapshot, that is all. The rows of other snapshots are copied, group by group, and
-what another backend wrote is read entry by entry.
+what another backend wrote is read entry by entry. Entries that had no rows, or other ones, get theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from riverrun.protocol.snapshots import KeyedSnapshot, StateMeta
 from riverrun.state.backend import BackendSettings
-from riverrun.state.hashmap.reader import raw_sections
+from riverrun.state.hashmap.reader import raw_sections, replay
 from riverrun.state.hashmap.snapshot_file import RawSection
 from riverrun.state.interchange import StateBlock, iterate
 from riverrun.state.rocksdb.catalog import (
@@ -25,15 +25,21 @@ from riverrun.state.rocksdb.catalog import (
 from riverrun.state.rocksdb.reader import (
     fetch_database,
     fetched,
+    held_entries,
     named_in_store,
     near_timers,
     rows_of,
 )
+from riverrun.state.rocksdb.row_writer import write_singles
 from riverrun.state.rocksdb.rows import Place, RowFormat, group_prefix, renumbered, state_number
 from riverrun.state.rocksdb.store import Store
 from riverrun.state.same_groups import require_same_groups
 from riverrun.state.schema import schema_from
+from riverrun.state.serializers import EntrySerializer
 from riverrun.storage.snapshot_files import SavedFiles
+
+_TOGETHER: Final = 65536
+"""Entries whose rows are written together: enough for a table of their own."""
 
 
 class Restore:
@@ -78,6 +84,9 @@ class Restore:
                 self.catalog.number_of(meta)
             if snapshot in rows:
                 self._copy(snapshot)
+        for snapshot in own:
+            for section in raw_sections(held_entries(snapshot), self._files, self._groups):
+                self._write(section)
 
     def _wanted(self, snapshot: KeyedSnapshot) -> range:
         first = max(snapshot.first_group, self._settings.first_group)
@@ -115,6 +124,25 @@ class Restore:
             for row_key, row_value in database.scan_each(map(group_prefix, wanted)):
                 number = numbers[state_number(row_key)]
                 self._store.put(renumbered(row_key, number), row_value)
+
+    def _write(self, section: RawSection) -> None:
+        """Make rows of entries that count instead of those that were there."""
+        rows = self._format(section.meta)
+        serializer = EntrySerializer(rows.schema, self._settings.operator)
+        addresses: list[Any] = []
+        stored: list[Any] = []
+        for _, found, values in replay(section, serializer, self._groups):
+            if values is None:
+                for place in rows.places(found):
+                    self._store.delete(place.prefix)
+                continue
+            addresses += found
+            stored += values
+            if len(addresses) >= _TOGETHER:
+                write_singles(rows, self._store, addresses, stored)
+                addresses, stored = [], []
+        write_singles(rows, self._store, addresses, stored)
+        self._store.commit()
 
     def _take(self, block: StateBlock) -> None:
         rows = self._format(block.meta)

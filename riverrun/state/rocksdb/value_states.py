@@ -13,8 +13,10 @@ from types import NoneType
 from typing import Any
 
 from riverrun.api.state import AggregatingState, Aggregator, ReducingState, ValueState
+from riverrun.state.hashmap.table import FrozenTable
 from riverrun.state.rocksdb.cache import CachedTable, Surroundings
 from riverrun.state.rocksdb.cached import Unwritten
+from riverrun.state.rocksdb.held import Holding
 from riverrun.state.rocksdb.packed_tier import PackedTier
 from riverrun.state.rocksdb.row_writer import write_singles
 from riverrun.state.rocksdb.rows import RowFormat
@@ -25,11 +27,12 @@ class SingleTable(CachedTable):
 
     Attributes:
         loaded: Entries that were read one by one.
+        holding: Decides which checkpoints write no rows; None where all write them.
         tier: What left the cache and is still in memory; None where it would not be worth while.
         beyond: Whether there may be rows that are neither in the cache nor in the tier.
     """
 
-    __slots__ = ("_gone", "beyond", "loaded", "tier")
+    __slots__ = ("_gone", "beyond", "holding", "loaded", "tier")
 
     def __init__(self, surroundings: Surroundings, rows: RowFormat, *, stored: bool) -> None:
         super().__init__(surroundings, rows, stored=stored)
@@ -38,7 +41,9 @@ class SingleTable(CachedTable):
         self._gone: list[Any] = []
         """What was written last without a value."""
         meta = rows.schema.meta
-        self.tier = None if meta.namespaced or meta.ttl else PackedTier(rows, self._store)
+        is_plain = not meta.namespaced and not meta.ttl
+        self.tier = PackedTier(rows, self._store) if is_plain else None
+        self.holding = Holding(rows.schema, self.cache) if is_plain else None
 
     def packed_bytes(self) -> int:
         return 0 if self.tier is None else self.tier.nbytes
@@ -105,9 +110,21 @@ class SingleTable(CachedTable):
             stored = [value for value in stored if value is not None]
         write_singles(self.format, self._store, addresses, stored)
 
+    def sample(self, address: Any, cached: Any) -> float:
+        beside = 0 if self.holding is None else self.holding.entry_bytes
+        return super().sample(address, cached) + beside
+
     def flush(self) -> None:
         self._flush_tier()
         super().flush()
+
+    def hold(self) -> FrozenTable | None:
+        held = None if self.holding is None else self.holding.take(self.dirty)
+        if held is None:
+            self.flush()
+        else:
+            self._flush_tier()
+        return held
 
     def _flush_tier(self) -> None:
         if self.tier is not None and self.tier.flush():

@@ -6,6 +6,7 @@ import math
 import pickle
 import sys
 import weakref
+from array import array
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
@@ -399,6 +400,59 @@ class TestMeet:
         assert operator_failed("join", caught.value).record == "'bad'"
 
 
+class TestColumns:
+    def test_the_same_keys_are_the_same_objects_in_the_same_order(self, module: ModuleType) -> None:
+        data = {(1, 2): 1, "b": 2, 3000: 3}
+        keys = tuple(data)
+
+        assert module.same_keys(data, keys)
+        assert module.same_keys({}, ())
+        assert not module.same_keys(data, keys[::-1])
+        assert not module.same_keys(data, keys[:2])
+        assert not module.same_keys(data, (*keys, "c"))
+        assert not module.same_keys(data, (*keys[:2], int("3000")))  # equal, and another one
+
+    def test_keys_after_others_were_removed(self, module: ModuleType) -> None:
+        data = dict.fromkeys(range(1000, 1100))
+        keys = tuple(data)
+        del data[1050]
+        assert not module.same_keys(data, keys)
+        keys = keys[:50] + keys[51:]
+        assert module.same_keys(data, keys)
+        data[1050] = None
+        assert not module.same_keys(data, (*keys[:50], 1050, *keys[50:]))
+
+    @given(st.lists(st.one_of(plain, plain.map(lambda value: [value])), max_size=40))
+    def test_all_are_plain_or_one_is_not(self, values: list[Any]) -> None:
+        expected = all(map(pure.is_plain, values))
+
+        for module in _both():
+            assert module.all_plain(dict(enumerate(values))) == expected
+
+    @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.sampled_from(_EDGES)))
+    def test_whole_numbers_are_words(self, values: list[int]) -> None:
+        for module in _both():
+            found = module.words(dict(enumerate(values)), int)
+            assert list(memoryview(found).cast("q")) == values
+
+    @given(st.lists(st.floats()))
+    def test_floats_are_words_with_all_their_bits(self, values: list[float]) -> None:
+        for module in _both():
+            found = module.words(dict(enumerate(values)), float)
+            assert found == array("d", values).tobytes()
+
+    @pytest.mark.parametrize("other", [2**63, -(2**63) - 1, True, 1.0, None, "1", (1,)])
+    @pytest.mark.parametrize("place", [0, 30, 59])
+    def test_no_words_where_one_is_something_else(
+        self, module: ModuleType, other: Any, place: int
+    ) -> None:
+        data: dict[int, Any] = dict.fromkeys(range(60), 7)
+        data[place] = other
+
+        assert module.words(data, int) is None
+        assert module.words(dict.fromkeys(range(60), 0.5) | {place: 1}, float) is None
+
+
 class TestReferences:
     """Nothing is kept and nothing let go too often, on the ways of errors too."""
 
@@ -419,6 +473,10 @@ class TestReferences:
                         function, [value], [key], _Pair(), _Holder(), [], OutputTag, print,
                         [2], [], buckets, 5, 0, 1, True,
                     )  # fmt: skip
+            module.same_keys({key: value}, (key,))
+            module.same_keys({key: value}, (value,))
+            module.all_plain({key: value})
+            module.words({key: value}, int)
             with pytest.raises(ZeroDivisionError):
                 module.fold({key: 1}, [key], [value], lambda _before, _value: 1 // 0)
 

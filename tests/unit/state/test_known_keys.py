@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from riverrun.api.state import ValueStateDescriptor
+from riverrun.serde.type_info import TypeInformation
 from riverrun.serde.types import Types
 from riverrun.state.hashmap import frozen as writing
 from riverrun.state.hashmap.counting import Counting
@@ -47,6 +48,79 @@ def test_keys_may_stay_come_and_go_between_snapshots(
     check(range(200), range(0), 5)
     check(range(0), range(150, 470), 6)
     check(range(150, 470), range(0), 7)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (Types.LONG(), [0, -(1 << 63), (1 << 63) - 1, 5]),
+        (Types.DOUBLE(), [0.5, float("inf"), -0.0, 5.0]),
+        (Types.PICKLED_BYTE_ARRAY(), [0, 1 << 40, -(1 << 63), 5]),
+        (Types.PICKLED_BYTE_ARRAY(), [0, 1 << 80, "text", (1, [2])]),
+        (Types.BIG_INT(), [0, 1 << 80, -(1 << 63), 5]),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("are_texts", [False, True])
+def test_snapshots_hold_what_was_there_when_they_were_taken(
+    shop: Workshop, values: tuple[TypeInformation, list[Any]], are_texts: bool
+) -> None:
+    descriptor = ValueStateDescriptor("value", values[0])
+    backend = shop.backend()
+    table: Any = backend.state(descriptor)
+    keys = [f"key {key}" if are_texts else key for key in range(250)]
+
+    def change(turn: int) -> dict[Any, Any]:
+        for place, key in enumerate(keys):
+            backend.key = key
+            table.update(values[1][(place + turn) % 4])
+        return {key: values[1][(place + turn) % 4] for place, key in enumerate(keys)}
+
+    for number in range(1, 4):
+        expected = change(number)
+        frozen = backend.freeze(number)
+        change(number + 1)
+        found = read_all(shop.restored([frozen.write(shop.files)]), descriptor)
+        assert found == expected
+        assert list(map(type, found.values())) == [type(expected[key]) for key in found]
+
+
+def test_what_was_frozen_as_numbers_is_given_entry_by_entry_too(shop: Workshop) -> None:
+    backend = shop.backend()
+    table: Any = backend.state(TYPED)
+    for key in range(250):
+        backend.key = key
+        table.update(key * 3)
+    frozen = backend.freeze(1, savepoint=True)
+
+    found = {
+        key: (value, type(value))
+        for block in frozen.entries()
+        for key, value in zip(block.keys, block.values, strict=True)
+    }
+
+    assert found == {key: (key * 3, int) for key in range(250)}
+
+
+def test_two_snapshots_of_different_keys_may_be_written_in_any_order(shop: Workshop) -> None:
+    backend = shop.backend()
+    table: Any = backend.state(TYPED)
+    frozen, models = [], []
+    model: dict[int, int] = {}
+    for number, keys in enumerate([range(250), range(150, 300), range(250)]):
+        for key in keys:
+            backend.key = key
+            table.update(number)
+            model[key] = number
+        backend.key = 7 + number
+        table.clear()
+        model.pop(7 + number, None)
+        frozen.append(backend.freeze(number))
+        models.append(dict(model))
+
+    for number in (2, 0, 1):
+        snapshot = frozen[number].write(shop.files)
+        assert read_all(shop.restored([snapshot]), TYPED) == models[number]
 
 
 def test_keys_that_stay_are_hashed_once(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from riverrun.serde.key_hash import key_group
 from riverrun.state_processor.group_sizes import GroupSizes, group_sizes
 from riverrun.state_processor.savepoint import Savepoint
 from riverrun.state_processor.sources import KeyedSource
+from tests.unit.state.rocksdb.conftest import holding
 from tests.unit.state_processor.made_checkpoints import Operator
 
 GROUPS = 16
@@ -79,6 +80,11 @@ def test_what_was_replaced_or_removed_does_not_count(
     operator.close()
 
     assert found.entries == by_group([n for n in range(100) if n >= 50 or n % 2])
+
+
+def test_rows_that_entries_count_instead_of_do_not_count(tmp_path: Path) -> None:
+    with holding():
+        test_what_was_replaced_or_removed_does_not_count(tmp_path, "rocksdb", "checkpoint")
 
 
 @pytest.mark.parametrize(("backend", "what"), FORMATS)

@@ -17,6 +17,7 @@ from riverrun.serde.types import Types
 from riverrun.state_processor.comparison import Change, Verb
 from riverrun.state_processor.difference import differences
 from riverrun.state_processor.savepoint import Savepoint
+from tests.unit.state.rocksdb.conftest import holding
 from tests.unit.state_processor.made_checkpoints import Operator
 
 Model = dict[tuple[Any, ...], Any]
@@ -87,9 +88,11 @@ def content(savepoint: Savepoint) -> Model:
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @settings(max_examples=12, deadline=None)
-@given(steps=STEPS)
-def test_each_checkpoint_is_read_as_it_was(backend: str, steps: list[tuple[str, Any, int]]) -> None:
-    with operator(backend) as made:
+@given(steps=STEPS, holds=st.booleans())
+def test_each_checkpoint_is_read_as_it_was(
+    backend: str, steps: list[tuple[str, Any, int]], holds: bool
+) -> None:
+    with holding(holds=holds), operator(backend) as made:
         for savepoint, model in play(made, steps):
             assert content(savepoint) == model
             if "values" in savepoint.state_names("customers"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from riverrun.core.clock import ManualClock
 from riverrun.protocol.snapshots import KeyedSnapshot
 from riverrun.state.backend import BackendSettings
+from riverrun.state.rocksdb import held
 from riverrun.state.rocksdb.backend import RocksDBBackend
+from riverrun.state.rocksdb.restless import Restless
 from riverrun.storage.blobs import Blob, FileRef, InlineBlob
 from riverrun.storage.storage import FileMissing
 
@@ -95,6 +98,15 @@ class Bench:
         backend = self.backend(first, last)
         backend.restore(snapshots, self.shelf, owned=owned)
         return backend
+
+
+@contextmanager
+def holding(*, holds: bool = True) -> Iterator[None]:
+    """Meanwhile every checkpoint takes what has no rows as it is, or, with False, none does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(held, "_FEW", 1)
+        patch.setattr(Restless, "are", lambda *_: holds)
+        yield
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from riverrun.api.state import (
 )
 from riverrun.serde.key_hash import key_group
 from riverrun.state.rocksdb.backend import RocksDBBackend
-from tests.unit.state.rocksdb.conftest import Bench
+from tests.unit.state.rocksdb.conftest import Bench, holding
 
 VALUE = ValueStateDescriptor("value")
 LIST = ListStateDescriptor("list")
@@ -192,15 +192,17 @@ def run(history: list[tuple[str, Any, Any]]) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(steps, max_size=30))
-def test_states_hold_what_dicts_would(history: list[tuple[str, Any, Any]]) -> None:
-    run(history)
+@given(st.lists(steps, max_size=30), st.booleans())
+def test_states_hold_what_dicts_would(history: list[tuple[str, Any, Any]], holds: bool) -> None:
+    with holding(holds=holds):
+        run(history)
 
 
 @pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
-@given(st.lists(steps, max_size=80))
+@given(st.lists(steps, max_size=80), st.booleans())
 def test_states_hold_what_dicts_would_after_long_histories(
-    history: list[tuple[str, Any, Any]],
+    history: list[tuple[str, Any, Any]], holds: bool
 ) -> None:
-    run(history)
+    with holding(holds=holds):
+        run(history)
