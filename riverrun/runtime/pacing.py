@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 _TARGET_MS: Final = 5.0
-_MOST_SENT: Final = 4 << 20
-"""Bytes that one run sends, at most, unless one record does."""
+_MOST_SENT: Final = 16 << 20
+"""Bytes that one run sends, at most, unless one record does. Runs double, so it is half of that or more."""
 LARGEST: Final = 2048
 """Records of the longest run."""
 MANY: Final = 64
@@ -30,7 +30,7 @@ class Pacer:
     2048
     >>> pacer.observe(2048, 1000.0); pacer.limit
     10
-    >>> pacer.observe(10, 1.0, sent=10 << 20); pacer.limit
+    >>> pacer.observe(10, 1.0, sent=40 << 20); pacer.limit
     4
     """
 
