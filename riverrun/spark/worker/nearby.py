@@ -11,9 +11,16 @@ from riverrun.protocol.frames import WideFrame
 from riverrun.spark.worker.arenas import ConsumerArenas, ProducerArena
 from riverrun.spark.worker.shared_folder import SharedFolder
 
-_PAUSE_S: Final = 0.0005
-_PATIENCE: Final = 40
-"""So many pauses in which no consumer gave anything back, and a frame takes the way through Spark."""
+_SHORTEST_PAUSE_S: Final = 0.0005
+_LONGEST_PAUSE_S: Final = 0.008
+_PATIENCE_S: Final = 1.0
+"""A frame takes the way through Spark if no consumer gave anything back for so long.
+
+That costs fifty times as much, and leaves the JVM with buffers that it clears for every row that follows.
+Consumers give nothing back while they start, or while others have the machine.
+"""
+_LITTLE_PATIENCE_S: Final = 0.02
+"""The same, if the frame before did not get any room either: who gives nothing back may keep what it has."""
 
 
 class Nearby:
@@ -27,6 +34,7 @@ class Nearby:
     ) -> None:
         self._folder, self._pause = folder, pause
         self._partitions: frozenset[int] = frozenset()
+        self._patience_s = _PATIENCE_S
         self._least = options.LOCAL_FRAME_BYTES.get(config)
         self._most = options.LOCAL_FRAME_MEMORY.get(config)
         self._arena = None if folder is None else ProducerArena(folder.path, self._most)
@@ -58,17 +66,19 @@ class Nearby:
 
         Not for ever: a consumer may have to see this frame before it can let go of an earlier one.
         """
-        reference, patience, held = None, _PATIENCE, self._held()
-        while held and patience:
-            self._pause(_PAUSE_S)
+        reference, held = None, self._held()
+        waited, pause = 0.0, _SHORTEST_PAUSE_S
+        while held and waited < self._patience_s:
+            self._pause(pause)
             still = self._held()
             if still == held:
-                patience -= 1
+                waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE_S)
                 continue
             reference = self.place(frame)
             if reference is not None:
                 break
-            patience, held = _PATIENCE, still
+            waited, pause, held = 0.0, _SHORTEST_PAUSE_S, still
+        self._patience_s = _LITTLE_PATIENCE_S if reference is None else _PATIENCE_S
         return reference
 
     def close(self) -> None:
