@@ -177,9 +177,9 @@ def _make_token(path: Path) -> None:
     if (path / _TOKEN).exists():
         return
     draft = path / f"draft-{secrets.token_hex(8)}"
-    with open(draft, "x", opener=_private) as file:
-        file.write(secrets.token_hex(16))
     try:
+        with open(draft, "x", opener=_private) as file:
+            file.write(secrets.token_hex(16))
         # Unlike a rename this fails if the token is there: everybody reads the same one.
         os.link(draft, path / _TOKEN)
     except FileExistsError:
