@@ -42,9 +42,20 @@ class ProducerArena:
         self._file: int | None = None
         self._memory: mmap.mmap | None = None
 
-    def place(self, pieces: Sequence[bytes | memoryview], size: int) -> Reference | None:
-        """Write the frame that ``pieces`` are one after the other; ``None``: there is no room for it."""
+    def place(
+        self, pieces: Sequence[bytes | memoryview], size: int, within: int | None = None
+    ) -> Reference | None:
+        """Write the frame that ``pieces`` are one after the other; ``None``: there is no room for it.
+
+        Args:
+            pieces: The frame.
+            size: Its bytes.
+            within: So many bytes may be taken, its own included, unless it is the only one.
+        """
         self._collect()
+        taken = self._segments.taken_bytes
+        if within is not None and taken and taken + size > within:
+            return None
         segment = self._segments.take(size)
         if segment is None:
             return None
@@ -62,6 +73,11 @@ class ProducerArena:
         """How many frames no consumer has given back yet."""
         self._collect()
         return len(self._segments.taken)
+
+    @property
+    def given_back_bytes(self) -> int:
+        """What consumers have given back so far."""
+        return self._segments.given_back_bytes
 
     def close(self) -> None:
         """Forget the file; it is removed unless a consumer may still have to look for it."""

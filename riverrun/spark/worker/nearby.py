@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from riverrun.core import options
 from riverrun.protocol.frames import WideFrame
 from riverrun.spark.worker.arenas import ConsumerArenas, ProducerArena
+from riverrun.spark.worker.in_flight import InFlight
 from riverrun.spark.worker.shared_folder import SharedFolder
 
 _SHORTEST_PAUSE_S: Final = 0.0005
@@ -20,7 +22,9 @@ That costs fifty times as much, and leaves the JVM with buffers that it clears f
 Consumers give nothing back while they start, or while others have the machine.
 """
 _LITTLE_PATIENCE_S: Final = 0.02
-"""The same, if the frame before did not get any room either: who gives nothing back may keep what it has."""
+"""The same after a frame that waited in vain: who gives nothing back may keep what it has."""
+_MORE: Final = 4
+"""So many times the patience after a frame that did not."""
 
 
 class Nearby:
@@ -30,11 +34,18 @@ class Nearby:
     """
 
     def __init__(
-        self, config: Mapping[str, str], folder: SharedFolder | None, pause: Callable[[float], None]
+        self,
+        config: Mapping[str, str],
+        folder: SharedFolder | None,
+        pause: Callable[[float], None],
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._folder, self._pause = folder, pause
+        self._folder, self._pause, self._now = folder, pause, now
         self._partitions: frozenset[int] = frozenset()
+        self.unfilled: set[int] = set()
+        """The partitions whose last row is no filler: Spark holds it back, and so whoever waits for it."""
         self._patience_s = _PATIENCE_S
+        self._in_flight = InFlight(options.LOCAL_FRAME_MEMORY.get(config))
         self._least = options.LOCAL_FRAME_BYTES.get(config)
         self._most = options.LOCAL_FRAME_MEMORY.get(config)
         self._arena = None if folder is None else ProducerArena(folder.path, self._most)
@@ -55,16 +66,13 @@ class Nearby:
 
     def place(self, frame: bytes | memoryview | WideFrame) -> bytes | None:
         """The reference to send instead of ``frame``; ``None``: there is no room now."""
-        if self._arena is None:
-            return None
-        pieces = frame.pieces if isinstance(frame, WideFrame) else [frame]
-        reference = self._arena.place(pieces, len(frame))
-        return None if reference is None else reference.encoded()
+        return self._placed(frame, self._in_flight.bytes)
 
     def place_patiently(self, frame: bytes | memoryview | WideFrame) -> bytes | None:
         """As ``place``, but wait as long as consumers give room back; what is placed must have been sent.
 
-        Not for ever: a consumer may have to see this frame before it can let go of an earlier one.
+        Not for ever: a consumer may have to see this frame before it can let go of an earlier one. It is
+        then placed although much is in flight, unless all memory is taken.
         """
         reference, held = None, self._held()
         waited, pause = 0.0, _SHORTEST_PAUSE_S
@@ -78,7 +86,13 @@ class Nearby:
             if reference is not None:
                 break
             waited, pause, held = 0.0, _SHORTEST_PAUSE_S, still
-        self._patience_s = _LITTLE_PATIENCE_S if reference is None else _PATIENCE_S
+        if reference is None:
+            self._patience_s = _LITTLE_PATIENCE_S
+            reference = self._placed(frame, self._most)
+        else:
+            self._patience_s = min(_MORE * self._patience_s, _PATIENCE_S)
+        if self._arena is not None:
+            self._in_flight.waited(self._arena.given_back_bytes, self._now())
         return reference
 
     def close(self) -> None:
@@ -89,6 +103,13 @@ class Nearby:
         if self._folder is not None:
             with suppress(OSError):
                 self._folder.close()
+
+    def _placed(self, frame: bytes | memoryview | WideFrame, within: int) -> bytes | None:
+        if self._arena is None:
+            return None
+        pieces = frame.pieces if isinstance(frame, WideFrame) else [frame]
+        reference = self._arena.place(pieces, len(frame), within)
+        return None if reference is None else reference.encoded()
 
     def _held(self) -> int:
         return 0 if self._arena is None else self._arena.held

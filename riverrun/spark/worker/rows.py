@@ -48,7 +48,7 @@ def batches_of(
     With ``nearby`` large frames may be replaced by references. Those are small, so they leave together: a
     batch costs Spark much more than a row.
     """
-    batch = _Batch()
+    batch = _Batch(set() if nearby is None else nearby.unfilled)
     for target, frame in rows:
         reference = None
         if nearby is not None and nearby.suits(target, len(frame)):
@@ -67,18 +67,17 @@ def batches_of(
 class _Batch:
     """Rows that leave together."""
 
-    def __init__(self) -> None:
+    def __init__(self, unfilled: set[int]) -> None:
         self._targets: list[int] = []
         self._rows: list[Any] = []
-        self._owed: set[int] = set()
-        """The targets whose last row is no filler."""
+        self._unfilled = unfilled
         self.size = 0
 
     def add(self, target: int, row: bytes | memoryview) -> None:
         """Add a row."""
         self._targets.append(target)
         self._rows.append(row)
-        (self._owed.add if len(row) else self._owed.discard)(target)
+        (self._unfilled.add if len(row) else self._unfilled.discard)(target)
         self.size += len(row)
 
     def taken(self) -> Iterator[pa.RecordBatch]:
@@ -90,7 +89,7 @@ class _Batch:
 
     def sent(self) -> Iterator[pa.RecordBatch]:
         """As ``taken``, with fillers, so that Spark hands over all that was ever taken from here."""
-        for target in sorted(self._owed):
+        for target in sorted(self._unfilled):
             self.add(target, FILLER)
         return self.taken()
 

@@ -35,6 +35,7 @@ class Segments:
     def __init__(self, end: int) -> None:
         self._end = end
         self._taken: list[Segment] = []
+        self.taken_bytes = self.given_back_bytes = 0
         self._numbers = list(range(MOST_SEGMENTS - 1, -1, -1))
 
     @property
@@ -56,11 +57,15 @@ class Segments:
             return None
         segment = Segment(start, size, self._numbers.pop())
         insort(self._taken, segment)
+        self.taken_bytes += size
         return segment
 
     def give_back(self, numbers: Iterable[int]) -> None:
         """The segments of these numbers are free again."""
         free = set(numbers)
+        size = sum(segment.size for segment in self._taken if segment.number in free)
+        self.taken_bytes -= size
+        self.given_back_bytes += size
         self._taken = [segment for segment in self._taken if segment.number not in free]
         self._numbers += free
 

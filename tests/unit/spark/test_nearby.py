@@ -156,3 +156,12 @@ def test_what_was_sent_before_a_wait_is_followed_by_a_filler(folder: SharedFolde
     batches = list(batches_of([(NEAR, frame_of(900_000, n)) for n in range(5)], producer))
 
     assert batches[-2].column(1).to_pylist()[-1] == b""
+
+
+def test_a_wait_is_preceded_by_fillers_for_what_earlier_runs_sent(folder: SharedFolder) -> None:
+    producer = nearby(folder)
+    for number in range(3):
+        list(batches_of([(NEAR, frame_of(1 << 20, number))], producer))
+    batches = batches_of([(NEAR, frame_of(1 << 20, 3))], producer)
+
+    assert next(batches).column(1).to_pylist() == [b""]
