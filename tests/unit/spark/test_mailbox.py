@@ -60,7 +60,10 @@ def test_the_memory_of_a_frame_is_given_back_before_the_next_one_comes(tmp_path:
     (batch,) = batches_of([(0, reference.encoded())])
     sent.put(batch)
 
-    assert mailbox.take(None) == b"frame"
+    frame = mailbox.take(None)
+    assert isinstance(frame, memoryview)
+    assert bytes(frame) == b"frame"
+    del frame
     wait_until(lambda: not producer.held, what="the memory given back")
     sent.put(None)
     reader.join()
