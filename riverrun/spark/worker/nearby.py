@@ -18,7 +18,7 @@ _LONGEST_PAUSE_S: Final = 0.008
 _PATIENCE_S: Final = 1.0
 """A frame takes the way through Spark if no consumer gave anything back for so long.
 
-That costs fifty times as much, and leaves the JVM with buffers that it clears for every row that follows.
+That costs several times as much, and leaves the JVM with buffers that it clears for every row that follows.
 Consumers give nothing back while they start, or while others have the machine.
 """
 _LITTLE_PATIENCE_S: Final = 0.02
