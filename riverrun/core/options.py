@@ -417,7 +417,7 @@ LOCAL_FRAME_BYTES: Final = ConfigOption(
 LOCAL_FRAME_MEMORY: Final = ConfigOption(
     "riverrun.frame.local-memory",
     MEMORY,
-    16 << 20,
+    32 << 20,
     "how much of that memory a task may hold; 0: all frames go through Spark",
 )
 LOCAL_FRAME_FOLDER: Final = ConfigOption(

@@ -3,7 +3,8 @@
 Between two runs a task looks at its timers, its flush deadlines and its orders. A run must therefore be
 large when records are cheap (the cost per run vanishes) and small when a record takes long (a sink that
 writes one record a second must not sit on four thousand of them). What a run sends is all in memory at
-once, so large records make short runs too.
+once, so large records make short runs too, and shorter ones if its consumers take long for them: a barrier
+waits behind all of them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 from typing import Final
 
 _TARGET_MS: Final = 5.0
-_MOST_SENT: Final = 4 << 20
-"""Bytes that one run sends, at most, unless one record does."""
+_MOST_SENT: Final = 16 << 20
+"""Bytes that one run sends, at most, unless one record does. Runs double, so it is half of that or more."""
+_HANDED_OVER_MS: Final = 250.0
+"""How long consumers may take for a run of large records."""
+_LARGE_RUN: Final = 1 << 20
 LARGEST: Final = 2048
 """Records of the longest run."""
 MANY: Final = 64
@@ -30,15 +34,18 @@ class Pacer:
     2048
     >>> pacer.observe(2048, 1000.0); pacer.limit
     10
-    >>> pacer.observe(10, 1.0, sent=10 << 20); pacer.limit
+    >>> pacer.observe(10, 1.0, sent=40 << 20); pacer.limit
     4
+    >>> pacer.observe(4, 1.0, sent=16 << 20); pacer.stood_still(1000.0); pacer.limit
+    1
     """
 
-    __slots__ = ("_largest", "latest", "limit")
+    __slots__ = ("_largest", "_sent", "latest", "limit")
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
         self.limit = 1
+        self._sent = 0
         self.latest = 0
         """Records of the latest run."""
 
@@ -46,10 +53,15 @@ class Pacer:
         """Learn from a run of ``count`` records that took ``took_ms`` and sent so many bytes."""
         if count == 0:
             return
-        self.latest = count
+        self.latest, self._sent = count, sent
         if took_ms > _TARGET_MS:
             self.limit = max(1, int(count * _TARGET_MS / took_ms))
         elif sent > _MOST_SENT:
             self.limit = max(1, count * _MOST_SENT // sent)
         elif count >= self.limit and 2 * sent <= _MOST_SENT:
             self.limit = min(self._largest, self.limit * 2)
+
+    def stood_still(self, ms: float) -> None:
+        """Consumers took so long to take what the latest run sent."""
+        if ms > _HANDED_OVER_MS and self._sent >= _LARGE_RUN:
+            self.limit = max(1, min(self.limit, int(self.latest * _HANDED_OVER_MS / ms)))

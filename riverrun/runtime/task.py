@@ -225,6 +225,7 @@ class Task:
         if self._source is not None:
             self._source.stand_still(ms)
         self._chain.stood_still(ms)
+        self._pacer.stood_still(ms)
 
     def take_snapshots(self) -> list[TaskSnapshot]:
         """Snapshots to write in the background and to acknowledge."""

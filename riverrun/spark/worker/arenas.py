@@ -47,18 +47,19 @@ class ProducerArena:
         pieces: Sequence[bytes | memoryview],
         size: int,
         target: int = 0,
-        most: int | None = None,
+        within: int | None = None,
     ) -> Reference | None:
         """Write the frame that ``pieces`` are one after the other; ``None``: there is no room for it.
 
         Args:
             pieces: The frame.
-            size: How long it is.
+            size: Its bytes.
             target: Whose it is.
-            most: There is no room for it if frames for ``target`` would hold more than this.
+            within: So many bytes may be taken, its own included, unless it is the only one.
         """
         self._collect()
-        if most is not None and self._segments.held_by(target) + size > most:
+        taken = self._segments.taken_bytes
+        if within is not None and taken and taken + size > within:
             return None
         segment = self._segments.take(size, target)
         if segment is None:
@@ -77,6 +78,16 @@ class ProducerArena:
         """How many frames no consumer has given back yet."""
         self._collect()
         return len(self._segments.taken)
+
+    def held_by(self, target: int) -> int:
+        """The bytes of frames for ``target`` that are not given back yet."""
+        self._collect()
+        return self._segments.held_by(target)
+
+    @property
+    def given_back_bytes(self) -> int:
+        """What consumers have given back so far."""
+        return self._segments.given_back_bytes
 
     def close(self) -> None:
         """Forget the file; it is removed unless a consumer may still have to look for it."""

@@ -117,8 +117,9 @@ class Mailbox:
         post, joiner = self._post, PartJoiner()
         try:
             for batch in batches:
-                for frame in frames_of(batch, joiner, self._arenas):
-                    post(frame)
+                # No variable holds a frame: its memory could not be used again until the next one comes.
+                for _ in map(post, frames_of(batch, joiner, self._arenas)):
+                    pass
         except BaseException as error:  # noqa: BLE001  (handed to the task thread)
             post(InputBroken(f"the input broke off: {type(error).__name__}: {error}"))
         else:

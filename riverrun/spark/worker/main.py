@@ -40,7 +40,7 @@ from riverrun.protocol.inquiries import Inquiry
 from riverrun.protocol.wire import Address
 from riverrun.runtime.failures import OperatorFailed, describe
 from riverrun.runtime.relay import Relay
-from riverrun.spark.worker import collector
+from riverrun.spark.worker import allocator, collector
 from riverrun.spark.worker.brought import Brought
 from riverrun.spark.worker.control_client import (
     ControlClient,
@@ -198,6 +198,7 @@ class _Host:
 
     def _work(self, control: ControlClient, batches: Iterable[Any]) -> Iterator[Any]:
         collector.calm()
+        allocator.keep_memory()
         control.send(StatusChanged(TaskStatus.INITIALIZING))
         deployment = self._deployment()
         # The first layer's rows only start its tasks; other layers' rows are frames.

@@ -45,20 +45,20 @@ def batches_of(
 ) -> Iterator[pa.RecordBatch]:
     """Arrow batches of the ``(target, frame)`` rows, in order; each of about a megabyte at most.
 
-    With ``nearby`` frames may be replaced by references.
+    With ``nearby`` frames may be replaced by references. Those are small, so they leave together: a batch
+    costs Spark much more than a row.
     """
-    batch = _Batch()
+    batch = _Batch(set() if nearby is None else nearby.unfilled)
     for target, frame in rows:
-        size = len(frame)
         reference = None
-        if nearby is not None and nearby.suits(target, size):
+        if nearby is not None and nearby.suits(target, len(frame)):
             reference = nearby.place(target, frame)
             if reference is None:
                 # Consumers give back what has reached them only.
                 yield from batch.sent()
                 reference = nearby.place_patiently(target, frame)
         for row in in_parts(frame) if reference is None else (reference,):
-            batch.add(target, row, len(row) if reference is None else size)
+            batch.add(target, row)
             if batch.size >= _BATCH_BYTES:
                 yield from batch.taken()
     yield from batch.taken()
@@ -67,19 +67,18 @@ def batches_of(
 class _Batch:
     """Rows that leave together."""
 
-    def __init__(self) -> None:
+    def __init__(self, unfilled: set[int]) -> None:
         self._targets: list[int] = []
         self._rows: list[Any] = []
-        self._owed: set[int] = set()
-        """The targets whose last row is no filler."""
+        self._unfilled = unfilled
         self.size = 0
 
-    def add(self, target: int, row: bytes | memoryview, size: int) -> None:
-        """Add a row that stands for so many bytes."""
+    def add(self, target: int, row: bytes | memoryview) -> None:
+        """Add a row."""
         self._targets.append(target)
         self._rows.append(row)
-        (self._owed.add if len(row) else self._owed.discard)(target)
-        self.size += size
+        (self._unfilled.add if len(row) else self._unfilled.discard)(target)
+        self.size += len(row)
 
     def taken(self) -> Iterator[pa.RecordBatch]:
         """What there is; nothing is left."""
@@ -90,8 +89,8 @@ class _Batch:
 
     def sent(self) -> Iterator[pa.RecordBatch]:
         """As ``taken``, with fillers, so that Spark hands over all that was ever taken from here."""
-        for target in sorted(self._owed):
-            self.add(target, FILLER, 0)
+        for target in sorted(self._unfilled):
+            self.add(target, FILLER)
         return self.taken()
 
 

@@ -38,6 +38,7 @@ class Segments:
     def __init__(self, end: int) -> None:
         self._end = end
         self._taken: list[Segment] = []
+        self.taken_bytes = self.given_back_bytes = 0
         self._numbers = list(range(MOST_SEGMENTS - 1, -1, -1))
         self._held: Counter[int] = Counter()
 
@@ -64,6 +65,7 @@ class Segments:
             return None
         segment = Segment(start, size, self._numbers.pop(), target)
         insort(self._taken, segment)
+        self.taken_bytes += size
         self._held[target] += size
         return segment
 
@@ -73,6 +75,8 @@ class Segments:
         for segment in self._taken:
             if segment.number in free:
                 self._held[segment.target] -= segment.size
+                self.taken_bytes -= segment.size
+                self.given_back_bytes += segment.size
         self._taken = [segment for segment in self._taken if segment.number not in free]
         self._numbers += free
 

@@ -34,8 +34,6 @@ _AGAIN_S: Final = 0.005
 _COMES_UP_WITHIN_S: Final = 1.0
 _KILLED_WITHIN_S: Final = 60.0
 _LOOK_S: Final = 0.1
-_ROOMY: Final = 2
-"""So many times what a task may hold must be free for a memory file system to be used."""
 
 
 class SharedFolder:
@@ -118,7 +116,8 @@ def _root(config: Mapping[str, str]) -> Path:
     chosen, memory, scratch = _roots(config)
     if options.LOCAL_FRAME_FOLDER.get(config):
         return chosen
-    wanted = _ROOMY * options.LOCAL_FRAME_MEMORY.get(config)
+    # What one task may hold: each grows into what is free, and containers often have twice as much in all.
+    wanted = options.LOCAL_FRAME_MEMORY.get(config)
     with suppress(OSError):
         if os.access(memory, os.W_OK) and free_bytes(memory) >= wanted:
             return memory
@@ -178,9 +177,9 @@ def _make_token(path: Path) -> None:
     if (path / _TOKEN).exists():
         return
     draft = path / f"draft-{secrets.token_hex(8)}"
-    with open(draft, "x", opener=_private) as file:
-        file.write(secrets.token_hex(16))
     try:
+        with open(draft, "x", opener=_private) as file:
+            file.write(secrets.token_hex(16))
         # Unlike a rename this fails if the token is there: everybody reads the same one.
         os.link(draft, path / _TOKEN)
     except FileExistsError:

@@ -149,8 +149,40 @@ def test_a_frame_goes_through_spark_if_no_room_is_given_back(folder: SharedFolde
     assert sum(is_reference(row) for batch in batches for row in batch[1].to_pylist() if row) == 3
 
 
+def test_a_frame_waits_less_for_those_who_gave_nothing_back_to_the_one_before(
+    folder: SharedFolder,
+) -> None:
+    pauses: list[float] = []
+    waits: list[float] = []
+    producer = nearby(folder, pauses.append)
+    placed = [producer.place(NEAR, frame_of(1 << 20, n)) for n in range(3)]
+    for number in (3, 4):
+        assert producer.place_patiently(NEAR, frame_of(1 << 20, number)) is None
+        waits.append(sum(pauses))
+        pauses.clear()
+
+    assert None not in placed
+    assert waits[1] < waits[0] / 10
+
+
+def test_references_of_one_run_leave_together(folder: SharedFolder) -> None:
+    producer = nearby(folder)
+    batches = list(batches_of([(NEAR, frame_of(1 << 20, n)) for n in range(3)], producer))
+
+    assert [len(batch) for batch in batches] == [3]
+
+
 def test_what_was_sent_before_a_wait_is_followed_by_a_filler(folder: SharedFolder) -> None:
     producer = nearby(folder)
     batches = list(batches_of([(NEAR, frame_of(900_000, n)) for n in range(5)], producer))
 
     assert batches[-2].column(1).to_pylist()[-1] == b""
+
+
+def test_a_wait_is_preceded_by_fillers_for_what_earlier_runs_sent(folder: SharedFolder) -> None:
+    producer = nearby(folder)
+    for number in range(3):
+        list(batches_of([(NEAR, frame_of(1 << 20, number))], producer))
+    batches = batches_of([(NEAR, frame_of(1 << 20, 3))], producer)
+
+    assert next(batches).column(1).to_pylist() == [b""]
