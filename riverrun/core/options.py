@@ -406,7 +406,7 @@ MASTER: Final = ConfigOption(
     "where jobs run: local[N], local[*], spark://host:port, yarn, k8s://..., or in-process",
 )
 FRAME_BYTES: Final = ConfigOption(
-    "riverrun.frame.bytes", MEMORY, 64 << 10, "a buffer that holds this much leaves at once"
+    "riverrun.frame.bytes", MEMORY, 256 << 10, "a buffer that holds this much leaves at once"
 )
 LOCAL_FRAME_BYTES: Final = ConfigOption(
     "riverrun.frame.local-bytes",
