@@ -169,8 +169,8 @@ class KafkaBroker:
         timestamps: Iterable[int] | None = None,
         headers: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Write messages and wait until the broker has them."""
-        producer = Producer(self.client(linger_ms=1), logger=_quiet)
+        """Write messages and wait until the broker has them, each once, however slowly it answers."""
+        producer = Producer(self.client(linger_ms=1, enable_idempotence=True), logger=_quiet)
         failures: list[KafkaError] = []
 
         def delivered(error: KafkaError | None, _: Message) -> None:
