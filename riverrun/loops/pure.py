@@ -133,18 +133,32 @@ def items(values: list[Any], index: int) -> list[Any] | None:
         return None
 
 
-def share(
+def share(  # noqa: PLR0913, PLR0917
     owners: Mapping[Any, int],
     keys: Sequence[Any],
     values: Sequence[Any],
     sinks: tuple[list[Any], ...],
+    times: Sequence[int] | None = None,
+    time_sinks: tuple[list[int], ...] = (),
+    by_group: bytes | None = None,
 ) -> None:
-    """Append each value to the list of its key's owner.
+    """Append each value to the list of its key's owner, and each time to the other list of that owner.
 
-    ``owners`` is a dict that may work out what it has not.
+    Args:
+        owners: A dict that may work out what it has not.
+        keys: Those of the values.
+        values: What is shared out.
+        sinks: A list for each owner.
+        times: Those of the values, if they have any.
+        time_sinks: A list for each owner, if there are times.
+        by_group: The owner of each group of keys, as 32-bit numbers in a row. With it the compiled loop works out
+            the owners of whole numbers itself, which takes less than a look into a dict.
     """
+    del by_group
     appends = [sink.append for sink in sinks]
     deque(map(called, map(appends.__getitem__, map(owners.__getitem__, keys)), values), 0)
+    if times is not None:
+        share(owners, keys, times, time_sinks)
 
 
 def fold(

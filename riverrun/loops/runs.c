@@ -2,6 +2,8 @@
 
 #include "compiled.h"
 
+#include <stdint.h>
+
 PyObject *at_record = NULL;
 
 PyObject *failed_at(PyObject *value)
@@ -86,17 +88,38 @@ PyObject *items(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return found;
 }
 
-/* The place that ``owners`` has for a key, which it may have to work out; -1 with an error. */
-static Py_ssize_t owner_of(PyObject *owners, PyObject *key)
+/* Who gets the records of a key. */
+typedef struct {
+    PyObject *by_key;        /* a dict */
+    const int32_t *by_group; /* NULL: all are in the dict */
+    uint64_t groups;
+} Owners;
+
+/* The group of a whole number: the stable hash of riverrun/serde/key_hash.py, of which Python's is a part. */
+static inline uint64_t group_of(const Owners *owners, Py_hash_t hash)
 {
-    PyObject *owner = PyDict_GetItemWithError(owners, key);
+    uint64_t x = (uint64_t)hash + 3 * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    x ^= x >> 31;
+    uint64_t groups = owners->groups;
+    return (groups & (groups - 1)) == 0 ? x & (groups - 1) : x % groups;
+}
+
+/* The place of a key's owner, which the dict may have to work out; -1 with an error. */
+static Py_ssize_t owner_of(const Owners *owners, PyObject *key)
+{
+    if (owners->by_group != NULL && PyLong_CheckExact(key)) {
+        return owners->by_group[group_of(owners, PyObject_Hash(key))];
+    }
+    PyObject *owner = PyDict_GetItemWithError(owners->by_key, key);
     if (owner != NULL) {
         return PyLong_AsSsize_t(owner);
     }
     if (PyErr_Occurred()) {
         return -1;
     }
-    owner = PyObject_GetItem(owners, key);
+    owner = PyObject_GetItem(owners->by_key, key);
     if (owner == NULL) {
         return -1;
     }
@@ -105,41 +128,79 @@ static Py_ssize_t owner_of(PyObject *owners, PyObject *key)
     return place;
 }
 
-static int share_one(PyObject *owners, PyObject *key, PyObject *value, PyObject *sinks)
+static int append_to(PyObject *sinks, Py_ssize_t owner, PyObject *item)
 {
-    Py_ssize_t owner = owner_of(owners, key);
-    if (owner == -1 && PyErr_Occurred()) {
-        return -1;
-    }
     if (owner < 0 || owner >= PyTuple_GET_SIZE(sinks)) {
         PyErr_Format(PyExc_IndexError, "owner %zd of %zd", owner, PyTuple_GET_SIZE(sinks));
         return -1;
     }
-    return PyList_Append(PyTuple_GET_ITEM(sinks, owner), value);
+    return PyList_Append(PyTuple_GET_ITEM(sinks, owner), item);
 }
 
-/* share(owners, keys, values, sinks) */
+static int share_one(const Owners *owners, Run *run, Py_ssize_t i, PyObject *sinks, PyObject *time_sinks)
+{
+    int timed = run->columns[TIMES] != NULL;
+    PyObject *key = at(run, KEYS, i), *value = at(run, VALUES, i), *time = timed ? at(run, TIMES, i) : NULL;
+    int failed = key == NULL || value == NULL || (timed && time == NULL);
+    if (!failed) {
+        Py_ssize_t owner = owner_of(owners, key);
+        failed = (owner == -1 && PyErr_Occurred()) || append_to(sinks, owner, value) < 0 ||
+                 (timed && append_to(time_sinks, owner, time) < 0);
+    }
+    Py_XDECREF(time);
+    Py_XDECREF(value);
+    Py_XDECREF(key);
+    return failed;
+}
+
+/* Take up who gets which group; 0 with an error if that is no row of numbers. */
+static int take_up_groups(Owners *owners, PyObject *by_group)
+{
+    if (by_group == Py_None) {
+        return 1;
+    }
+    if (!PyBytes_CheckExact(by_group) || PyBytes_GET_SIZE(by_group) < 4 || PyBytes_GET_SIZE(by_group) % 4) {
+        PyErr_SetString(PyExc_TypeError, "owners by group are 32-bit numbers in bytes");
+        return 0;
+    }
+#if SIZEOF_VOID_P == 8
+    /* Elsewhere Python's hash of a whole number is not the one that groups are made of. */
+    owners->by_group = (const int32_t *)(const void *)PyBytes_AS_STRING(by_group);
+    owners->groups = (uint64_t)PyBytes_GET_SIZE(by_group) / 4;
+#endif
+    return 1;
+}
+
+static int are_lists(PyObject *sinks)
+{
+    int lists = PyTuple_CheckExact(sinks);
+    for (Py_ssize_t i = 0; lists && i < PyTuple_GET_SIZE(sinks); i++) {
+        lists = PyList_CheckExact(PyTuple_GET_ITEM(sinks, i));
+    }
+    return lists;
+}
+
+/* share(owners, keys, values, sinks[, times, time_sinks, by_group]) */
 PyObject *share(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    if (!takes("share", 4, count)) {
+    if (count != 4 && !takes("share", 7, count)) {
         return NULL;
     }
-    PyObject *owners = args[0], *sinks = args[3];
-    if (!PyDict_Check(owners) || !PyTuple_CheckExact(sinks)) {
-        PyErr_SetString(PyExc_TypeError, "share takes a dict of owners and a tuple of lists");
+    Owners owners = {.by_key = args[0]};
+    PyObject *sinks = args[3], *time_sinks = count == 7 ? args[5] : NULL;
+    if (!PyDict_Check(args[0]) || !are_lists(sinks) || (time_sinks != NULL && !are_lists(time_sinks))) {
+        PyErr_SetString(PyExc_TypeError, "share takes a dict of owners and tuples of lists");
         return NULL;
     }
+    PyObject *times = count == 7 && args[4] != Py_None ? args[4] : NULL;
     Run run;
-    if (!take_up(&run, args[1], args[2], NULL)) {
+    if ((count == 7 && !take_up_groups(&owners, args[6])) || !take_up(&run, args[1], args[2], times)) {
         return NULL;
     }
     int failed = 0;
     for (Py_ssize_t i = 0; !failed && i < run.size; i++) {
-        PyObject *key = at(&run, KEYS, i), *value = at(&run, VALUES, i);
-        failed = key == NULL || value == NULL || share_one(owners, key, value, sinks) < 0;
-        Py_XDECREF(value);
-        Py_XDECREF(key);
+        failed = share_one(&owners, &run, i, sinks, time_sinks);
     }
     release(&run);
     return failed ? NULL : Py_NewRef(Py_None);

@@ -1,8 +1,9 @@
 """Share a run out by the groups of its keys: group ``g`` goes to consumer ``g * parallelism // max_parallelism``.
 
-Where a key goes is remembered, one look into a dict a record, as long as there are not too many keys for that: a dict
-of a million keys is slow, since it is never in the CPU's caches, and large. Beyond that runs of keys that can
-be hashed as arrays are, all at once, and only others are still looked up.
+The compiled loop works out where whole numbers go. Where another key goes is remembered, one look into a dict a
+record, as long as there are not too many keys for that: a dict of a million keys is slow, since it is never in the
+CPU's caches, and large. Beyond that runs of keys that can be hashed as arrays are, all at once, and only others are
+still looked up.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class ByKey:
         self._buffers = buffers
         owners = [owner_of(group, parallelism, max_parallelism) for group in range(max_parallelism)]
         self._by_group = np.array(owners)
+        self._groups = np.array(owners, np.int32).tobytes()
         self._owners = _Owners(owners)
         self._values = tuple(buffer.values for buffer in buffers)
         self._times = tuple(buffer.timestamps for buffer in buffers)
@@ -66,9 +68,7 @@ class ByKey:
             if len(self._owners) > _FEW_KEYS and (hashes := hash_alike(keys)) is not None:
                 self._share(hashes, values, timestamps)
                 return
-            share(self._owners, keys, values, self._values)
-            if timestamps is not None:
-                share(self._owners, keys, timestamps, self._times)
+            share(self._owners, keys, values, self._values, timestamps, self._times, self._groups)
         except Exception:
             for value in values:  # fails again where it failed, with the record in hand
                 self._owners[self._key(value)]

@@ -22,6 +22,7 @@ from riverrun import loops
 from riverrun.api.output_tag import OutputTag
 from riverrun.loops import at_record, pure
 from riverrun.runtime.failures import operator_failed
+from riverrun.serde.stable_hash import key_group
 
 _MODULES = ["pure", *(["_compiled"] if loops.COMPILED else [])]
 
@@ -155,6 +156,15 @@ class _Halves(dict[Any, int]):
         return owner
 
 
+class _Groups(dict[Any, int]):
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self._groups = groups
+
+    def __missing__(self, key: Any) -> int:
+        return key_group(key, self._groups)
+
+
 class TestShare:
     def test_each_value_to_its_owner_in_order(self, module: ModuleType) -> None:
         sinks: tuple[list[Any], ...] = ([], [])
@@ -162,6 +172,37 @@ class TestShare:
         module.share(_Halves(), [1, 2, 3, 1], ["a", "b", "c", "d"], sinks)
 
         assert sinks == (["b"], ["a", "c", "d"])
+
+    def test_times_go_where_their_values_go(self, module: ModuleType) -> None:
+        sinks: tuple[list[Any], ...] = ([], [])
+        times: tuple[list[int], ...] = ([], [])
+
+        module.share(_Halves(), [1, 2, 3, 1], "abcd", sinks, [10, 20, 30, 40], times, None)
+
+        assert sinks == (["b"], ["a", "c", "d"])
+        assert times == ([20], [10, 30, 40])
+
+    @given(
+        st.lists(st.one_of(st.integers(), st.text(max_size=2), st.booleans(), st.floats())),
+        st.integers(1, 300),
+    )
+    def test_groups_are_those_of_the_stable_hash(self, keys: list[Any], groups: int) -> None:
+        by_group = array("i", range(groups)).tobytes()
+        for module in _both():
+            sinks: tuple[list[Any], ...] = tuple([] for _ in range(groups))
+
+            module.share(_Groups(groups), keys, keys, sinks, None, (), by_group)
+
+            for group, found in enumerate(sinks):
+                expected = [key for key in keys if key_group(key, groups) == group]
+                assert list(map(repr, found)) == list(map(repr, expected))
+
+    @pytest.mark.parametrize("by_group", [b"", b"123", "text"])
+    def test_groups_that_are_no_numbers_are_refused(self, by_group: Any) -> None:
+        if len(_both()) == 1:
+            pytest.skip("no compiler was there")
+        with pytest.raises(TypeError, match="32-bit"):
+            _both()[-1].share({}, [], [], (), None, (), by_group)
 
     def test_an_owner_that_cannot_be_worked_out_is_an_error(self, module: ModuleType) -> None:
         with pytest.raises(KeyError):
@@ -462,6 +503,9 @@ class TestReferences:
         for _ in range(50):
             module.items([value], 0)
             module.share({key: 0}, [key], [value], ([],))
+            module.share({7: 0}, [7], [value], ([],), [key], ([],), array("i", [0]).tobytes())
+            with pytest.raises(IndexError):
+                module.share({7: 1}, [7], [value], ([],), [key], ([],), array("i", [1]).tobytes())
             module.fold({key: 1}, [key], [value], lambda _before, _value: None)
             module.fold_new({}, [key], [value], lambda _value, _held: None, int, [])
             module.decode(module.encode([value, key]))
