@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from riverrun.testing.processes import MARK
+from riverrun.testing.waiting import wait_until
 from tests.servers.kafka_jars import KafkaUnavailableError, java_executable, kafka_folder
 
 USER = "river"
@@ -153,11 +154,13 @@ class KafkaBroker:
     def await_topic(self, name: str, partitions: int) -> None:
         """Return when every partition of the topic has a leader."""
         admin = self.admin()
-        for _ in range(200):
+
+        def all_led() -> bool:
             found = admin.list_topics(name, timeout=10).topics[name].partitions
-            if len(found) == partitions and all(p.leader >= 0 for p in found.values()):
-                return
-        raise AssertionError(f"topic {name!r} did not get its {partitions} partitions")
+            return len(found) == partitions and all(p.leader >= 0 for p in found.values())
+
+        what = f"the {partitions} partitions of topic {name!r} have leaders"
+        wait_until(all_led, what=what, timeout_s=60)
 
     def produce(
         self,
