@@ -406,12 +406,12 @@ MASTER: Final = ConfigOption(
     "where jobs run: local[N], local[*], spark://host:port, yarn, k8s://..., or in-process",
 )
 FRAME_BYTES: Final = ConfigOption(
-    "riverrun.frame.bytes", MEMORY, 256 << 10, "a buffer that holds this much leaves at once"
+    "riverrun.frame.bytes", MEMORY, 128 << 10, "a buffer that holds this much leaves at once"
 )
 LOCAL_FRAME_BYTES: Final = ConfigOption(
     "riverrun.frame.local-bytes",
     MEMORY,
-    32 << 10,
+    256 << 10,
     "frames from this size on go through memory that tasks on one machine share, not through Spark",
 )
 LOCAL_FRAME_MEMORY: Final = ConfigOption(

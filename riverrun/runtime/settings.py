@@ -20,7 +20,7 @@ _COLUMNS_LONGER: Final = 16
 class TaskSettings:
     """Sizes and intervals of one task."""
 
-    frame_bytes: int = _MB // 4
+    frame_bytes: int = _MB // 8
     latency_interval_ms: int = 0
     watermark_interval_ms: int = 200
     seed: int | None = None

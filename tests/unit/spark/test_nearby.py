@@ -115,12 +115,12 @@ def test_a_frame_waits_for_room_while_consumers_give_it_back(folder: SharedFolde
     assert ways == [True] * 40
 
 
-def test_frames_full_of_records_hold_a_megabyte_for_a_consumer_at_most(
+def test_frames_full_of_records_hold_half_a_megabyte_for_a_consumer_at_most(
     folder: SharedFolder,
 ) -> None:
     producer = nearby(folder)
     producer.met([NEAR, FAR])
-    sent = [(target, frame_of(128_000, n)) for n in range(12) for target in (NEAR, FAR)]
+    sent = [(target, frame_of(64_000, n)) for n in range(12) for target in (NEAR, FAR)]
 
     rows = rows_of(sent, producer)
 
@@ -130,7 +130,7 @@ def test_frames_full_of_records_hold_a_megabyte_for_a_consumer_at_most(
 
 
 def test_a_large_frame_is_not_kept_out_by_those_before_it(folder: SharedFolder) -> None:
-    sizes = [128_000] * 9 + [512 << 10]
+    sizes = [64_000] * 9 + [256 << 10]
     rows = rows_of([(NEAR, frame_of(size, n)) for n, size in enumerate(sizes)], nearby(folder))
 
     assert [is_reference(row) for _, row in rows if row] == [True] * 8 + [False, True]
