@@ -411,7 +411,7 @@ FRAME_BYTES: Final = ConfigOption(
 LOCAL_FRAME_BYTES: Final = ConfigOption(
     "riverrun.frame.local-bytes",
     MEMORY,
-    256 << 10,
+    32 << 10,
     "frames from this size on go through memory that tasks on one machine share, not through Spark",
 )
 LOCAL_FRAME_MEMORY: Final = ConfigOption(

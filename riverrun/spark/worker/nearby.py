@@ -14,8 +14,8 @@ from riverrun.spark.worker.in_flight import InFlight
 from riverrun.spark.worker.shared_folder import SharedFolder
 
 _LARGE: Final = 256 << 10
-_MOST_OF_SMALL: Final = 512 << 10
-"""What frames that are not large may hold for one consumer, where they take this way: they are full of records, and
+_MOST_OF_SMALL: Final = 256 << 10
+"""What frames that are not large may hold for one consumer: they are full of records, and
 whoever is slow would have all of them to work off in front of a barrier."""
 _SHORTEST_PAUSE_S: Final = 0.0005
 _LONGEST_PAUSE_S: Final = 0.008

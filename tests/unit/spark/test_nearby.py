@@ -115,7 +115,7 @@ def test_a_frame_waits_for_room_while_consumers_give_it_back(folder: SharedFolde
     assert ways == [True] * 40
 
 
-def test_frames_full_of_records_hold_half_a_megabyte_for_a_consumer_at_most(
+def test_frames_full_of_records_hold_a_quarter_of_a_megabyte_for_a_consumer_at_most(
     folder: SharedFolder,
 ) -> None:
     producer = nearby(folder)
@@ -126,14 +126,14 @@ def test_frames_full_of_records_hold_half_a_megabyte_for_a_consumer_at_most(
 
     for target in (NEAR, FAR):
         ways = [is_reference(row) for whose, row in rows if row and whose == target]
-        assert ways == [True] * 8 + [False] * 4
+        assert ways == [True] * 4 + [False] * 8
 
 
 def test_a_large_frame_is_not_kept_out_by_those_before_it(folder: SharedFolder) -> None:
-    sizes = [64_000] * 9 + [256 << 10]
+    sizes = [64_000] * 5 + [256 << 10]
     rows = rows_of([(NEAR, frame_of(size, n)) for n, size in enumerate(sizes)], nearby(folder))
 
-    assert [is_reference(row) for _, row in rows if row] == [True] * 8 + [False, True]
+    assert [is_reference(row) for _, row in rows if row] == [True] * 4 + [False, True]
 
 
 def test_a_frame_goes_through_spark_if_no_room_is_given_back(folder: SharedFolder) -> None:
