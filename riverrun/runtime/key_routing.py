@@ -56,8 +56,8 @@ class ByKey:
         self._keys_of = run_keys(selector)
         self._buffers = buffers
         owners = [owner_of(group, parallelism, max_parallelism) for group in range(max_parallelism)]
-        self._by_group = np.array(owners)
-        self._groups = np.array(owners, np.int32).tobytes()
+        self._by_group = np.array(owners, np.int32)
+        self._groups = self._by_group.tobytes()
         self._owners = _Owners(owners)
         self._values = tuple(buffer.values for buffer in buffers)
         self._times = tuple(buffer.timestamps for buffer in buffers)

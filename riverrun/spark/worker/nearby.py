@@ -49,9 +49,9 @@ class Nearby:
         self.unfilled: set[int] = set()
         """The partitions whose last row is no filler: Spark holds it back, and so whoever waits for it."""
         self._patience_s = _PATIENCE_S
-        self._in_flight = InFlight(options.LOCAL_FRAME_MEMORY.get(config))
         self._least = options.LOCAL_FRAME_BYTES.get(config)
         self._most = options.LOCAL_FRAME_MEMORY.get(config)
+        self._in_flight = InFlight(self._most)
         self._arena = None if folder is None else ProducerArena(folder.path, self._most)
         self.received = None if folder is None else ConsumerArenas(folder.path)
 

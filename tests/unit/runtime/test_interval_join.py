@@ -55,6 +55,16 @@ class Joins:
         return OperatorHarness(self, inputs=2, side_outputs=TAGS, backend=backend, **settings)
 
 
+def feed(harness: OperatorHarness, event: Event) -> None:
+    """Let a watermark or a record of one of the sides come."""
+    if isinstance(event, int):
+        harness.watermark(event)
+    else:
+        record = event.record
+        push = harness.push if event.side == "left" else harness.push_second
+        push((record.key, record.value), record.time)
+
+
 def buffered(harness: OperatorHarness, side: str, key: Any) -> list[int]:
     """The times of the records that are kept of one side; a snapshot brings them into the state."""
     harness.snapshot()
@@ -288,12 +298,7 @@ def test_every_order_gives_what_the_definition_says(
         late["right"] += [value for _, value in harness.side_output(RIGHT_LATE)]
 
     for number, event in enumerate(sequence):
-        if isinstance(event, int):
-            harness.watermark(event)
-        else:
-            record = event.record
-            push = harness.push if event.side == "left" else harness.push_second
-            push((record.key, record.value), record.time)
+        feed(harness, event)
         if number == len(sequence) // 2 and not any(isinstance(e, int) for e in sequence):
             collect()
             snapshot = harness.snapshot()
@@ -318,12 +323,8 @@ def joined_with_saves(
         for event in sequence:
             if event == SAVE:
                 harness.snapshot()
-            elif isinstance(event, int):
-                harness.watermark(event)
             else:
-                record = event.record
-                push = harness.push if event.side == "left" else harness.push_second
-                push((record.key, record.value), record.time)
+                feed(harness, event)
             out += harness.records()
         late = {
             "left": [value for _, value in harness.side_output(LEFT_LATE)],
