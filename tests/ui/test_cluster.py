@@ -163,6 +163,10 @@ def test_a_large_log_is_read_in_parts_and_a_new_one_is_noticed(
     page.get_by_role("button", name="New lines below").click()
     expect(box.locator(".log-warn")).to_contain_text("written later")
     assert box.evaluate(_AT_END)
+    box.press("Home")
+    assert box.evaluate("box => box.scrollTop") == 0
+    box.press("End")
+    assert box.evaluate(_AT_END)
 
     page.get_by_role("searchbox", name="Search for words").fill("the first words")
     expect(page.get_by_text("nothing found in the loaded part")).to_be_visible()

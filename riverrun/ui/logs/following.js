@@ -26,7 +26,7 @@ export function useReader(path, following, isAtEnd) {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
     const again = async () => {
-      if (!document.hidden) await reader.look(isAtEnd());
+      if (!document.hidden) await reader.follow(isAtEnd);
       if (!stopped) timer = setTimeout(again, PAUSE_MS);
     };
     timer = setTimeout(again, PAUSE_MS);

@@ -20,6 +20,8 @@ export class LogReader {
   anew = 0;
   /** The request that others wait for. */
   #last = Promise.resolve();
+  /** Whether earlier parts are being searched. */
+  #isSearching = false;
 
   /** @param {Read} read @param {() => void} [tell] called after each change @param {LogWindow} [window] */
   constructor(read, tell = () => {}, window = new LogWindow()) {
@@ -50,17 +52,25 @@ export class LogReader {
    * Load earlier parts until something is found in one, or there are no more.
    * @param {(rows: import('./window.js').Row[]) => boolean} isIn
    * @param {AbortSignal} signal
+   * @param {() => void} [show] called when it was found, before new lines can push it out of the window
    * @returns {Promise<boolean>} whether it was found
    */
-  async earlierUntil(isIn, signal) {
-    let found = false;
-    while (!found && this.hasEarlier && !signal.aborted) {
-      const { start } = this.window;
-      await this.earlier();
-      if (this.problem || this.window.start >= start) return false;
-      found = isIn(this.window.rows.filter((row) => row.at < start));
+  async earlierUntil(isIn, signal, show = () => {}) {
+    this.#isSearching = true;
+    try {
+      while (this.hasEarlier && !signal.aborted) {
+        const { start } = this.window;
+        await this.earlier();
+        if (this.problem || this.window.start >= start) return false;
+        if (isIn(this.window.rows.filter((row) => row.at < start))) {
+          show();
+          return true;
+        }
+      }
+      return false;
+    } finally {
+      this.#isSearching = false;
     }
-    return found;
   }
 
   /**
@@ -69,11 +79,23 @@ export class LogReader {
    * @param {boolean} atEnd
    */
   look(atEnd) {
-    return this.#alone(async () => {
-      if (!this.isOpen) await this.#open();
-      else if (!atEnd) await this.#later(Math.min(PART_BYTES, this.window.room));
-      else await this.#toEnd();
-    });
+    return this.#alone(() => this.#look(atEnd));
+  }
+
+  /**
+   * The same by itself. Where the reader is counts when the request begins, not when it began to wait; while
+   * earlier parts are searched, it is not the end.
+   * @param {() => boolean} isAtEnd
+   */
+  follow(isAtEnd) {
+    return this.#alone(() => this.#look(isAtEnd() && !this.#isSearching));
+  }
+
+  /** @param {boolean} atEnd */
+  async #look(atEnd) {
+    if (!this.isOpen) await this.#open();
+    else if (!atEnd) await this.#later(Math.min(PART_BYTES, this.window.room));
+    else await this.#toEnd();
   }
 
   async #toEnd() {

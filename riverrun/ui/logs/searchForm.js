@@ -53,8 +53,7 @@ function FurtherUp({ reader, search, found }) {
     const controller = new AbortController();
     giveUp.current = controller;
     setState('looking');
-    const isFound = await reader.earlierUntil((rows) => search.hits(rows).hits.length > 0, controller.signal);
-    if (isFound) found();
+    const isFound = await reader.earlierUntil((rows) => search.hits(rows).hits.length > 0, controller.signal, found);
     setState(isFound || controller.signal.aborted ? '' : 'none');
   };
   if (state === 'looking') {

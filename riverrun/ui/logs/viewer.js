@@ -194,11 +194,20 @@ function useView(wrapped) {
       return window.size > window.end ? 'more' : '';
     },
 
-    /** @param {KeyboardEvent} event */
+    /**
+     * Home and End move at once: the browser's own scrolling reports later, and until then a drawing would take
+     * the reader for one who is still at the end.
+     * @param {KeyboardEvent} event
+     */
     pressed(event) {
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!box.current || event.ctrlKey || event.metaKey || event.altKey) return;
+      const { key } = event;
+      if (key === '/') field.current?.focus();
+      else if (key === 'Home' || key === 'End') {
+        box.current.scrollTop = key === 'Home' ? 0 : box.current.scrollHeight;
+        scrolled();
+      } else return;
       event.preventDefault();
-      field.current?.focus();
     },
   };
 }

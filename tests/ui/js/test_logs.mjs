@@ -241,6 +241,30 @@ test('words are searched for in earlier parts until they are found', async () =>
   assert.equal(await reader.earlierUntil(() => false, new AbortController().signal), false, 'there is no more');
 });
 
+test('what was found stays although the reader was at the end and new lines are followed', async () => {
+  const line = 'x'.repeat(1023) + '\n';
+  const file = new File(`needle\n${line.repeat(12_000)}`);
+  const reader = new LogReader(file.read);
+  const search = new Search('needle');
+  await reader.open();
+
+  let isAtEnd = true;
+  let isDone = false;
+  const following = (async () => {
+    while (!isDone) {
+      file.write(line.repeat(20));
+      await reader.follow(() => isAtEnd);
+    }
+  })();
+  const found = await reader.earlierUntil(
+    (rows) => search.hits(rows).hits.length > 0, new AbortController().signal, () => (isAtEnd = false));
+  isDone = true;
+  await following;
+
+  assert.equal(found, true);
+  assert.equal(texts(reader.window)[0], 'needle');
+});
+
 test('a search through earlier parts can be given up', async () => {
   const file = new File('x\n'.repeat(1 << 20));
   const reader = new LogReader(file.read);
