@@ -11,6 +11,7 @@ What Spark keeps for its next job is no leak: the Python daemon, and workers tha
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ from riverrun.spark.worker.shared_folder import SWEEPER, abandoned
 from riverrun.testing import processes
 
 _LOOK_S: Final = 0.05
+_STATUS: Final = re.compile(r" \([a-z-]+\):")
 _FOLDERS: Final = ("riverrun-*", "spark-*", "blockmgr-*", ".*.sock")
 
 
@@ -62,8 +64,9 @@ class Snapshot:
 
     def more_than(self, before: Snapshot) -> list[str]:
         """What is there now and was not there before; empty when there is nothing."""
+        known = set(map(_without_status, before.processes))
         return sorted(
-            (self.processes - before.processes)
+            {process for process in self.processes if _without_status(process) not in known}
             | (self.threads - before.threads)
             | (self.listening - before.listening)
             | (self.folders - before.folders)
@@ -76,14 +79,23 @@ def leaks_since(
 ) -> list[str]:
     """What was left behind since ``before``, after giving it ``patience_s`` to go away.
 
+    The time is counted in looks: one in which the whole machine stood still gave nothing a chance to go.
     ``session`` and ``daemons`` as for ``Snapshot.take``.
     """
-    deadline = time.monotonic() + patience_s
-    while left := Snapshot.take(before.mark, session, daemons=daemons).more_than(before):
-        if time.monotonic() >= deadline:
-            return left
+    for _ in range(max(1, round(patience_s / _LOOK_S))):
+        if not Snapshot.take(before.mark, session, daemons=daemons).more_than(before):
+            return []
         time.sleep(_LOOK_S)
-    return []
+    return Snapshot.take(before.mark, session, daemons=daemons).more_than(before)
+
+
+def _without_status(process: str) -> str:
+    """What says which process it is: one that was there and sleeps by now is none that was left behind.
+
+    >>> _without_status("7 (sleeping): python -m shop")
+    '7: python -m shop'
+    """
+    return _STATUS.sub(":", process, count=1)
 
 
 def _processes(mark: str, *, daemons: bool) -> frozenset[str]:
