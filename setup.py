@@ -13,7 +13,16 @@ setup(
             "riverrun.loops._compiled",
             [
                 f"{_FOLDER}/{name}.c"
-                for name in ("columns", "holders", "joins", "module", "pickles", "runs")
+                for name in (
+                    "columns",
+                    "holders",
+                    "joins",
+                    "module",
+                    "pickles",
+                    "runs",
+                    "shapes",
+                    "writers",
+                )
             ],
             depends=[f"{_FOLDER}/compiled.h"],
             optional=True,

@@ -118,6 +118,7 @@ class _Writer:
             max_parallelism=target.max_parallelism,
             targets={c: self.plan.hop(edge, slot.subtask, c, layer + 1) for c in consumers},
             type_info=edge.type_info,
+            takes_columns=edge.takes_columns,
             buffer_timeout_ms=edge.buffer_timeout_ms,
             target_name=target.operators[0].name,
         )

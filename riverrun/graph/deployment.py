@@ -69,6 +69,8 @@ class OutEdge:
     targets: Mapping[int, int]
     """Consumer index -> partition of the next layer that takes the frame (a relay, or the consumer)."""
     type_info: TypeInformation | None = None
+    takes_columns: bool = True
+    """Whether who reads this edge would rather have columns than records."""
     buffer_timeout_ms: int = 10
     target_name: str = ""
     """Name of the operator that reads this edge, for messages."""

@@ -52,6 +52,8 @@ class JobEdge:
 
     ``None`` for every other edge, and for a Forward edge whose ends must not differ.
     """
+    takes_columns: bool = True
+    """Whether the head of ``target`` would rather have columns than records."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def build_job_graph(graph: StreamGraph) -> JobGraph:
                 type_info=edge.type_info,
                 buffer_timeout_ms=graph.node(edge.source).buffer_timeout_ms,
                 unequal=_unequal(edge, chain_of[edge.target]),
+                takes_columns=edge.takes_columns,
             )
             for number, edge in enumerate(loose)
         ),

@@ -178,6 +178,7 @@ class _Edge(msgspec.Struct, frozen=True, kw_only=True):
     type_info: bytes | None
     buffer_timeout_ms: int
     unequal: tuple[str, tuple[bytes, ...]] | None = None
+    takes_columns: bool = True
 
 
 class _Graph(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,6 +268,7 @@ def _edge(edge: JobEdge) -> _Edge:
         type_info=None if edge.type_info is None else _sealed(edge.type_info),
         buffer_timeout_ms=edge.buffer_timeout_ms,
         unequal=None if edge.unequal is None else _partitioning(edge.unequal),
+        takes_columns=edge.takes_columns,
     )
 
 
@@ -283,6 +285,7 @@ def _decoded_edge(found: _Edge) -> JobEdge:
         type_info=cast("TypeInformation | None", type_info),
         buffer_timeout_ms=found.buffer_timeout_ms,
         unequal=None if found.unequal is None else _decoded_partitioning(*found.unequal),
+        takes_columns=found.takes_columns,
     )
 
 

@@ -15,6 +15,7 @@ from riverrun.graph.specs import (
     OperatorSpec,
     ReduceSpec,
     SinkSpec,
+    SinkWriterSpec,
     SourceSpec,
     takes_columns,
 )
@@ -89,6 +90,8 @@ class StreamEdge:
     tag: str | None
     input_index: int
     type_info: TypeInformation | None = None
+    takes_columns: bool = True
+    """Whether ``target`` would rather have columns than records."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +286,14 @@ def _edge(feed: Feed, source: StreamNode, target: StreamNode) -> StreamEdge:
         tag=feed.tag,
         input_index=feed.input_index,
         type_info=_edge_type(source, target) if feed.tag is None else feed.side_type,
+        takes_columns=_likes_columns(target.spec),
     )
+
+
+def _likes_columns(spec: OperatorSpec) -> bool:
+    if isinstance(spec, SinkSpec | SinkWriterSpec):
+        return spec.sink.takes_columns
+    return takes_columns(spec)
 
 
 def _edge_type(source: StreamNode, target: StreamNode) -> TypeInformation | None:

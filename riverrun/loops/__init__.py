@@ -22,9 +22,14 @@ if TYPE_CHECKING:
         KeyHolder,
         Moment,
         PairTimes,
+        Shape,
+        Writer,
         all_plain,
         decode,
+        decode_shaped,
         encode,
+        encode_shaped,
+        extent,
         fold,
         fold_new,
         gather,
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
         meet,
         same_keys,
         share,
+        share_written,
         words,
     )
 
@@ -43,10 +49,15 @@ __all__ = [
     "KeyHolder",
     "Moment",
     "PairTimes",
+    "Shape",
+    "Writer",
     "all_plain",
     "at_record",
     "decode",
+    "decode_shaped",
     "encode",
+    "encode_shaped",
+    "extent",
     "fold",
     "fold_new",
     "gather",
@@ -56,6 +67,7 @@ __all__ = [
     "meet",
     "same_keys",
     "share",
+    "share_written",
     "words",
 ]
 
@@ -84,5 +96,5 @@ COMPILED: Final = _chosen is not None
 """Whether the loops run in C."""
 
 if not TYPE_CHECKING:
-    for _name in pure.NAMES:
+    for _name in pure.__all__:
         setattr(sys.modules[__name__], _name, getattr(_chosen or pure, _name))

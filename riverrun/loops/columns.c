@@ -37,13 +37,6 @@ PyObject *same_keys(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_TRUE;
 }
 
-/* Whether ``value`` is of a class that nobody can change the instances of. */
-static int is_atom(PyObject *value)
-{
-    return PyLong_CheckExact(value) || PyUnicode_CheckExact(value) || PyFloat_CheckExact(value) ||
-           PyBool_Check(value) || value == Py_None || PyBytes_CheckExact(value);
-}
-
 PyObject *all_plain(PyObject *module, PyObject *data)
 {
     (void)module;
@@ -125,4 +118,28 @@ PyObject *words(PyObject *module, PyObject *const *args, Py_ssize_t count)
         word += 8;
     }
     return found;
+}
+
+/* extent(numbers) -> (least, greatest) | None */
+PyObject *extent(PyObject *module, PyObject *numbers)
+{
+    (void)module;
+    if (!PyList_CheckExact(numbers) || PyList_GET_SIZE(numbers) == 0) {
+        Py_RETURN_NONE;
+    }
+    long long least = LLONG_MAX, greatest = LLONG_MIN;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(numbers); i++) {
+        PyObject *each = PyList_GET_ITEM(numbers, i);
+        if (!PyLong_CheckExact(each)) {
+            Py_RETURN_NONE;
+        }
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(each, &overflow);
+        if (overflow) {
+            Py_RETURN_NONE;
+        }
+        least = number < least ? number : least;
+        greatest = number > greatest ? number : greatest;
+    }
+    return Py_BuildValue("(LL)", least, greatest);
 }

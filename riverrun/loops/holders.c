@@ -210,6 +210,7 @@ static PyObject *put_entry(Entries *self, PyObject *value)
     if (key == NULL) {
         return NULL;
     }
+    keep_quiet(value);
     int failed = PyDict_SetItem(self->data, key, value);
     if (!failed && self->changed != NULL && self->changed != Py_None) {
         failed = PySet_Add(self->changed, key);

@@ -1,24 +1,18 @@
 /* Runs of plain values as pickles: what the pickle module reads, written and read without its memo and frames.
 
    A run is one list: PROTO 5, EMPTY_LIST, MARK, the values, APPENDS, STOP. Whatever is not plain (None, booleans,
-   whole numbers of 64 bits, floats, text, bytes and tuples of these) is left to the pickle module. */
+   whole numbers of 64 bits, floats, text, bytes and tuples of these) is left to the pickle module.
+
+   A run of values of one shape has a mark before it, and each tuple in it one of its own: it is known where a part
+   ends before all of them are read. */
 
 #include "compiled.h"
 
-#include <stdint.h>
 #include <string.h>
 
-#define DEEPEST 16
+#define SHAPED 2 /* the mark */
 
 static const char HEAD[] = {(char)0x80, 5, ']', '('};
-
-enum { DONE, LEFT, FAILED };
-
-typedef struct {
-    PyObject *bytes;
-    char *at;
-    char *end;
-} Output;
 
 static int make_room(Output *out, Py_ssize_t more)
 {
@@ -40,6 +34,15 @@ static inline int room(Output *out, Py_ssize_t more)
     return out->end - out->at >= more ? DONE : make_room(out, more);
 }
 
+int put_byte(Output *out, char byte)
+{
+    if (room(out, 1) != DONE) {
+        return FAILED;
+    }
+    *out->at++ = byte;
+    return DONE;
+}
+
 static inline void put_little(Output *out, uint64_t number, int bytes)
 {
     for (int i = 0; i < bytes; i++) {
@@ -49,10 +52,13 @@ static inline void put_little(Output *out, uint64_t number, int bytes)
 
 static int put_long(Output *out, PyObject *value)
 {
-    int overflow;
-    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow) {
-        return LEFT;
+    long long number;
+    if (!is_short(value, &number)) {
+        int overflow;
+        number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow) {
+            return LEFT;
+        }
     }
     if (room(out, 10) != DONE) {
         return FAILED;
@@ -81,7 +87,7 @@ static int put_long(Output *out, PyObject *value)
 /* Text or bytes: short ones have a length of one byte, others of four. */
 static int put_sized(Output *out, char brief, char other, const char *from, Py_ssize_t size)
 {
-    if ((uint64_t)size > UINT32_MAX) {
+    if (size >= out->large || (uint64_t)size > UINT32_MAX) {
         return LEFT;
     }
     if (room(out, size + 5) != DONE) {
@@ -96,6 +102,9 @@ static int put_sized(Output *out, char brief, char other, const char *from, Py_s
 
 static int put_text(Output *out, PyObject *value)
 {
+    if (PyUnicode_GET_LENGTH(value) >= out->large) {
+        return LEFT; /* before its bytes are made, which it would keep */
+    }
     Py_ssize_t size;
     const char *text = PyUnicode_AsUTF8AndSize(value, &size);
     if (text == NULL) { /* a lone surrogate, which the pickle module can write */
@@ -105,9 +114,7 @@ static int put_text(Output *out, PyObject *value)
     return put_sized(out, (char)0x8c, 'X', text, size);
 }
 
-static int put(Output *out, PyObject *value, int depth);
-
-static int put_tuple(Output *out, PyObject *value, int depth)
+static inline int put_tuple(Output *out, PyObject *value, int depth)
 {
     static const char ENDS[] = {')', (char)0x85, (char)0x86, (char)0x87, 't'};
     Py_ssize_t size = PyTuple_GET_SIZE(value);
@@ -117,11 +124,12 @@ static int put_tuple(Output *out, PyObject *value, int depth)
     if (room(out, 2) != DONE) {
         return FAILED;
     }
-    if (size > 3) {
+    int is_marked = size > 3 || out->shape != NULL;
+    if (is_marked) {
         *out->at++ = '(';
     }
     for (Py_ssize_t i = 0; i < size; i++) {
-        int how = put(out, PyTuple_GET_ITEM(value, i), depth + 1);
+        int how = put_plain(out, PyTuple_GET_ITEM(value, i), depth + 1);
         if (how != DONE) {
             return how;
         }
@@ -129,11 +137,11 @@ static int put_tuple(Output *out, PyObject *value, int depth)
     if (room(out, 1) != DONE) {
         return FAILED;
     }
-    *out->at++ = ENDS[size > 3 ? 4 : size];
+    *out->at++ = ENDS[is_marked ? 4 : size];
     return DONE;
 }
 
-static int put(Output *out, PyObject *value, int depth)
+int put_plain(Output *out, PyObject *value, int depth)
 {
     PyTypeObject *type = Py_TYPE(value);
     if (type == &PyLong_Type) {
@@ -164,38 +172,93 @@ static int put(Output *out, PyObject *value, int depth)
     return LEFT;
 }
 
-/* encode(values) -> bytes | None */
-PyObject *encode(PyObject *module, PyObject *values)
+int begin_run(Output *out, const Shape *shape, Py_ssize_t size, Py_ssize_t large)
 {
-    (void)module;
+    out->shape = shape;
+    out->large = large;
+    out->bytes = PyBytes_FromStringAndSize(NULL, size < 16 ? 16 : size);
+    if (out->bytes == NULL) {
+        return FAILED;
+    }
+    out->at = PyBytes_AS_STRING(out->bytes);
+    out->end = out->at + PyBytes_GET_SIZE(out->bytes);
+    if (shape != NULL) {
+        *out->at++ = SHAPED;
+    }
+    memcpy(out->at, HEAD, sizeof HEAD);
+    out->at += sizeof HEAD;
+    return DONE;
+}
+
+int put_value(Output *out, PyObject *value)
+{
+    Py_ssize_t before = out->at - PyBytes_AS_STRING(out->bytes);
+    int how = out->shape == NULL ? put_plain(out, value, 0) : put_shaped(out, value);
+    if (how == LEFT) {
+        out->at = PyBytes_AS_STRING(out->bytes) + before; /* of its parts, too */
+    }
+    return how;
+}
+
+PyObject *end_run(Output *out)
+{
+    PyObject *run = NULL;
+    if (out->bytes == NULL) {
+        PyErr_NoMemory(); /* there was none for a value of the run */
+    } else if (room(out, 2) == DONE) {
+        *out->at++ = 'e';
+        *out->at++ = '.';
+        if (_PyBytes_Resize(&out->bytes, out->at - PyBytes_AS_STRING(out->bytes)) == 0) {
+            run = out->bytes;
+        }
+    }
+    *out = (Output){.bytes = NULL};
+    return run;
+}
+
+static PyObject *encoded(PyObject *values, const Shape *shape)
+{
     if (!PyList_CheckExact(values)) {
         Py_RETURN_NONE;
     }
     Output out;
-    out.bytes = PyBytes_FromStringAndSize(NULL, 16 + 16 * PyList_GET_SIZE(values));
-    if (out.bytes == NULL) {
+    if (begin_run(&out, shape, 16 + 16 * PyList_GET_SIZE(values), PY_SSIZE_T_MAX) != DONE) {
         return NULL;
     }
-    out.at = PyBytes_AS_STRING(out.bytes);
-    out.end = out.at + PyBytes_GET_SIZE(out.bytes);
-    memcpy(out.at, HEAD, sizeof HEAD);
-    out.at += sizeof HEAD;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values); i++) {
-        int how = put(&out, PyList_GET_ITEM(values, i), 0);
+        int how = put_value(&out, PyList_GET_ITEM(values, i));
         if (how != DONE) {
             Py_XDECREF(out.bytes); /* gone already if there was no memory for more */
             return how == FAILED ? NULL : Py_NewRef(Py_None);
         }
     }
-    if (room(&out, 2) != DONE) {
-        return NULL;
+    return end_run(&out);
+}
+
+/* encode(values) -> bytes | None */
+PyObject *encode(PyObject *module, PyObject *values)
+{
+    (void)module;
+    return encoded(values, NULL);
+}
+
+static int takes_shape(const char *name, PyObject *const *args, Py_ssize_t count)
+{
+    if (!takes(name, 2, count)) {
+        return 0;
     }
-    *out.at++ = 'e';
-    *out.at++ = '.';
-    if (_PyBytes_Resize(&out.bytes, out.at - PyBytes_AS_STRING(out.bytes)) < 0) {
-        return NULL;
+    if (!PyObject_TypeCheck(args[1], &Shape_Type)) {
+        PyErr_Format(PyExc_TypeError, "%s takes a shape, got %R", name, args[1]);
+        return 0;
     }
-    return out.bytes;
+    return 1;
+}
+
+/* encode_shaped(values, shape) -> bytes | None */
+PyObject *encode_shaped(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    return takes_shape("encode_shaped", args, count) ? encoded(args[0], (const Shape *)args[1]) : NULL;
 }
 
 typedef struct {
@@ -344,14 +407,50 @@ static int push_next(Input *in)
     }
 }
 
-/* All values up to the end of the list, on the stack. */
-static int read_all(Input *in)
+/* One value with all its parts, or none where they end. */
+static int push_part(Input *in)
+{
+    int marks = in->mark;
+    do {
+        int how = in->at < in->end ? push_next(in) : LEFT;
+        if (how != DONE) {
+            return how;
+        }
+    } while (in->mark > marks);
+    return DONE;
+}
+
+/* A record of a class: its parts, between the codes of a tuple. */
+static int push_record(Input *in, const Shape *shape)
+{
+    Py_ssize_t below = in->top;
+    if (*in->at++ != '(') {
+        return LEFT;
+    }
+    for (Py_ssize_t i = 0; i < shape->size; i++) {
+        int how = push_part(in);
+        if (how != DONE) {
+            return how;
+        }
+        if (in->top != below + i + 1) {
+            return LEFT; /* that was no value */
+        }
+    }
+    if (in->at == in->end || *in->at++ != 't') {
+        return LEFT;
+    }
+    in->top = below;
+    return push(in, made_of(shape, in->stack + below));
+}
+
+/* All values up to the end of the list, on the stack; ``shape`` is that of a class, or NULL. */
+static int read_all(Input *in, const Shape *shape)
 {
     while (in->at < in->end) {
         if (*in->at == 'e') {
             return in->mark == 0 && in->end - in->at == 2 && in->at[1] == '.' ? DONE : LEFT;
         }
-        int how = push_next(in);
+        int how = shape == NULL ? push_next(in) : push_record(in, shape);
         if (how != DONE) {
             return how;
         }
@@ -371,7 +470,7 @@ static PyObject *listed(Input *in)
     return list;
 }
 
-static PyObject *decoded(Input *in)
+static PyObject *decoded(Input *in, const Shape *shape)
 {
     if (in->end - in->at < (Py_ssize_t)sizeof HEAD || memcmp(in->at, HEAD, sizeof HEAD) != 0) {
         return Py_NewRef(Py_None);
@@ -381,7 +480,7 @@ static PyObject *decoded(Input *in)
     if (in->stack == NULL) {
         return PyErr_NoMemory();
     }
-    int how = read_all(in);
+    int how = read_all(in, shape);
     PyObject *found = how == DONE ? listed(in) : how == LEFT ? Py_NewRef(Py_None) : NULL;
     while (in->top > 0) {
         Py_DECREF(in->stack[--in->top]);
@@ -390,17 +489,37 @@ static PyObject *decoded(Input *in)
     return found;
 }
 
-/* decode(data) -> list | None */
-PyObject *decode(PyObject *module, PyObject *data)
+/* What is read in a buffer after so many bytes of a mark. */
+static PyObject *decoded_after(PyObject *data, int mark, const Shape *shape)
 {
-    (void)module;
     Py_buffer buffer;
     if (PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE) < 0) {
         return NULL;
     }
     Input in = {.at = buffer.buf, .room = 2100};
     in.end = in.at + buffer.len;
-    PyObject *found = decoded(&in);
+    int fits = mark == 0 || (buffer.len > 0 && *in.at == SHAPED);
+    in.at += fits ? mark : 0;
+    PyObject *found = fits ? decoded(&in, shape) : Py_NewRef(Py_None);
     PyBuffer_Release(&buffer);
     return found;
+}
+
+/* decode(data) -> list | None */
+PyObject *decode(PyObject *module, PyObject *data)
+{
+    (void)module;
+    return decoded_after(data, 0, NULL);
+}
+
+/* decode_shaped(data, shape) -> list | None */
+PyObject *decode_shaped(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (!takes_shape("decode_shaped", args, count)) {
+        return NULL;
+    }
+    const Shape *shape = (const Shape *)args[1];
+    int has_class = shape->cls != NULL && shape->cls != &PyTuple_Type;
+    return decoded_after(args[0], 1, has_class ? shape : NULL);
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 from array import array
 from bisect import bisect_left, bisect_right, insort_right
 from collections import deque
@@ -13,8 +11,46 @@ from operator import call as called
 from operator import is_, itemgetter
 from typing import Any, Final, TypeAlias
 
-_PROTOCOL: Final = 5
-_PLAIN: Final = frozenset({bool, bytes, float, int, str, type(None)})
+from riverrun.loops.written import (
+    Shape,
+    Writer,
+    decode,
+    decode_shaped,
+    encode,
+    encode_shaped,
+    is_plain,
+    share_written,
+)
+
+__all__ = [
+    "Entries",
+    "KeyHolder",
+    "Moment",
+    "PairTimes",
+    "Shape",
+    "Writer",
+    "all_plain",
+    "decode",
+    "decode_shaped",
+    "encode",
+    "encode_shaped",
+    "extent",
+    "fold",
+    "fold_new",
+    "gather",
+    "gather_timed",
+    "hold",
+    "items",
+    "meet",
+    "same_keys",
+    "share",
+    "share_written",
+    "words",
+]
+"""What the compiled module has too."""
+
+_INT: Final = frozenset({int})
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
 _PAIR: Final = 2
 _TIME: Final = itemgetter(0)
 
@@ -93,36 +129,6 @@ class Entries:
 
     def _address(self) -> Any:
         raise NotImplementedError  # a table's own
-
-
-def encode(values: list[Any]) -> bytes | None:
-    """The values as one pickle; None where they are not plain.
-
-    Such a pickle does not remember what it holds already, which takes half the time. Worth it where values
-    have no parts in common, as plain ones have not.
-    """
-    if not values or not is_plain(values[0]):
-        return None
-    data = io.BytesIO()
-    pickler = pickle.Pickler(data, _PROTOCOL)
-    pickler.fast = True
-    try:
-        pickler.dump(values)
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError):
-        return None  # the usual way can do more, or says what is wrong
-    return data.getvalue()
-
-
-def decode(data: bytes | memoryview) -> list[Any] | None:
-    """The values that ``encode`` was given; None where it is for the pickle module to read them."""
-    del data
-    return None
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value is one of a type that has no parts of the user's making, or a tuple of such."""
-    kind = type(value)
-    return kind in _PLAIN or (kind is tuple and _PLAIN.issuperset(map(type, value)))
 
 
 def items(values: list[Any], index: int) -> list[Any] | None:
@@ -396,6 +402,14 @@ def all_plain(data: dict[Any, Any]) -> bool:
     return all(map(is_plain, data.values()))
 
 
+def extent(numbers: list[int]) -> tuple[int, int] | None:
+    """The least and the greatest of whole numbers of 64 bits; None where there are none, or others."""
+    if not numbers or not _INT.issuperset(map(type, numbers)):
+        return None
+    least, greatest = min(numbers), max(numbers)
+    return (least, greatest) if least >= _LEAST and greatest <= _GREATEST else None
+
+
 def same_keys(data: dict[Any, Any], keys: tuple[Any, ...]) -> bool:
     """Whether the dict has these very objects as its keys, in this order."""
     return len(data) == len(keys) and all(map(is_, data, keys))
@@ -410,25 +424,3 @@ def words(data: dict[Any, Any], kind: type[int | float]) -> bytes | None:
         return array("q" if kind is int else "d", values).tobytes()
     except OverflowError:
         return None
-
-
-NAMES: Final[Sequence[str]] = (
-    "Entries",
-    "KeyHolder",
-    "Moment",
-    "PairTimes",
-    "all_plain",
-    "decode",
-    "encode",
-    "fold",
-    "fold_new",
-    "gather",
-    "gather_timed",
-    "hold",
-    "items",
-    "meet",
-    "same_keys",
-    "share",
-    "words",
-)
-"""What the compiled module has too."""

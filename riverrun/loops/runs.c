@@ -2,8 +2,6 @@
 
 #include "compiled.h"
 
-#include <stdint.h>
-
 PyObject *at_record = NULL;
 
 PyObject *failed_at(PyObject *value)
@@ -88,13 +86,6 @@ PyObject *items(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return found;
 }
 
-/* Who gets the records of a key. */
-typedef struct {
-    PyObject *by_key;        /* a dict */
-    const int32_t *by_group; /* NULL: all are in the dict */
-    uint64_t groups;
-} Owners;
-
 /* The group of a whole number: the stable hash of riverrun/serde/key_hash.py, of which Python's is a part. */
 static inline uint64_t group_of(const Owners *owners, Py_hash_t hash)
 {
@@ -106,11 +97,13 @@ static inline uint64_t group_of(const Owners *owners, Py_hash_t hash)
     return (groups & (groups - 1)) == 0 ? x & (groups - 1) : x % groups;
 }
 
-/* The place of a key's owner, which the dict may have to work out; -1 with an error. */
-static Py_ssize_t owner_of(const Owners *owners, PyObject *key)
+Py_ssize_t owner_of(const Owners *owners, PyObject *key)
 {
     if (owners->by_group != NULL && PyLong_CheckExact(key)) {
-        return owners->by_group[group_of(owners, PyObject_Hash(key))];
+        long long number;
+        /* A number of one digit is its own hash, but for the one that stands for an error. */
+        Py_hash_t hash = is_short(key, &number) && number != -1 ? (Py_hash_t)number : PyObject_Hash(key);
+        return owners->by_group[group_of(owners, hash)];
     }
     PyObject *owner = PyDict_GetItemWithError(owners->by_key, key);
     if (owner != NULL) {
@@ -153,8 +146,7 @@ static int share_one(const Owners *owners, Run *run, Py_ssize_t i, PyObject *sin
     return failed;
 }
 
-/* Take up who gets which group; 0 with an error if that is no row of numbers. */
-static int take_up_groups(Owners *owners, PyObject *by_group)
+int take_up_groups(Owners *owners, PyObject *by_group)
 {
     if (by_group == Py_None) {
         return 1;
@@ -210,6 +202,7 @@ PyObject *share(PyObject *module, PyObject *const *args, Py_ssize_t count)
 static int keep(PyObject *data, PyObject *key, PyObject *after)
 {
     if (after != Py_None) {
+        keep_quiet(after);
         return PyDict_SetItem(data, key, after);
     }
     PyObject *there = PyDict_GetItemWithError(data, key);

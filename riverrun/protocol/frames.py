@@ -28,7 +28,7 @@ from riverrun.protocol.elements import (
     Watermark,
     WatermarkStatus,
 )
-from riverrun.serde.columns import ColumnRun, TimeColumn, plain_times
+from riverrun.serde.columns import TimeColumn
 
 VERSION: Final = 1
 FILLER: Final = b""
@@ -121,20 +121,24 @@ def encode_records(
     codec_tag: int, count: int, run: bytes | memoryview, timestamps: Sequence[int] | None
 ) -> list[bytes | memoryview]:
     """The pieces of a Records element around an encoded run (joined by ``encode_frame``)."""
-    return [*records_head(codec_tag, count, len(run), timestamps), run]
+    times = None if timestamps is None else times_as_bytes(timestamps)
+    return [*records_head(codec_tag, count, len(run), times), run]
 
 
-def records_head(
-    codec_tag: int, count: int, size: int, timestamps: Sequence[int] | None
-) -> tuple[bytes, ...]:
-    """What comes before an encoded run of ``size`` bytes in a Records element."""
-    times = b"" if timestamps is None else _times_as_bytes(timestamps)
-    body = _RECORDS.size + len(times) + size
+def records_head(codec_tag: int, count: int, size: int, times: bytes | None) -> tuple[bytes, ...]:
+    """What comes before an encoded run of ``size`` bytes in a Records element; ``times`` are encoded too."""
     return (
-        _ELEMENT.pack(_TAG_RECORDS, body),
-        _RECORDS.pack(codec_tag, timestamps is not None, count),
-        times,
+        _ELEMENT.pack(_TAG_RECORDS, _RECORDS.size + len(times or b"") + size),
+        _RECORDS.pack(codec_tag, times is not None, count),
+        times or b"",
     )
+
+
+def times_as_bytes(timestamps: Sequence[int]) -> bytes:
+    """The timestamps of a run as its element has them."""
+    if isinstance(timestamps, TimeColumn):
+        return timestamps.tobytes()
+    return array("q", timestamps).tobytes()
 
 
 def encode_control(element: Element) -> bytes:
@@ -166,7 +170,7 @@ class EncodedRun:
 
     count: int
     timestamps: list[int] | None
-    """A TimeColumn until the run is decoded."""
+    """A TimeColumn."""
     codec_tag: int
     data: memoryview
 
@@ -175,10 +179,7 @@ class EncodedRun:
         values = decode_run(self.codec_tag, self.data)
         if len(values) != self.count:
             raise FrameError(f"run of {len(values)} values: its header says {self.count}")
-        timestamps = self.timestamps
-        if not isinstance(values, ColumnRun):
-            timestamps = plain_times(timestamps)
-        return Records(values, timestamps)
+        return Records(values, self.timestamps)
 
 
 def encoded_element(element: EncodedRun | Element) -> bytes:
@@ -223,12 +224,6 @@ def split_encoded(data: bytes | memoryview) -> list[EncodedRun | Element]:
         elements.append(_decode(tag, view[position : position + length]))
         position += length
     return elements
-
-
-def _times_as_bytes(timestamps: Sequence[int]) -> bytes:
-    if isinstance(timestamps, TimeColumn):
-        return timestamps.tobytes()
-    return array("q", timestamps).tobytes()
 
 
 def _tagged(tag: int, body: bytes) -> bytes:

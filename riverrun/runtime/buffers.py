@@ -9,11 +9,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from riverrun.loops import Writer
 from riverrun.protocol.frames import (
     FrameHeader,
     WideFrame,
     encode_records,
     records_head,
+    times_as_bytes,
     wide_frame,
 )
 from riverrun.runtime.debloating import ChannelLimits
@@ -27,6 +29,8 @@ _MOST_RECORDS: Final = 2_048
 """Records of one run: encoded while they are still in the CPU's caches. A frame holds many runs."""
 _MOST_BYTES: Final = 192 << 10
 """Bytes of one run of columns, about."""
+_LARGE_IF_SO_FEW: Final = 4
+"""Records are large if fewer of them make a full frame."""
 _BUSY_STRETCH: Final = 5
 """How many buffer timeouts a busy task may wait for its frames to fill."""
 _SOON: Final = 5
@@ -118,6 +122,9 @@ class ChannelBuffer:
     its ``append``. ``limit`` is how many records make a full run; it follows the size that records turn
     out to have. A frame is full when its sealed runs have the frame size.
 
+    ``writer`` takes records instead, if ``may_write``: they are bytes at once. Who uses it seals what is in
+    ``values`` before; what comes into ``values`` afterwards follows what was written.
+
     Columns wait beside them, whole, and are put together when they are sealed; a buffer holds either
     records or columns.
     """
@@ -134,9 +141,11 @@ class ChannelBuffer:
         "channels",
         "column_count",
         "limit",
+        "may_write",
         "owes_filler",
         "timestamps",
         "values",
+        "writer",
     )
 
     def __init__(
@@ -146,6 +155,10 @@ class ChannelBuffer:
         self._operator = operator
         self.values: list[Any] = []
         self.timestamps: list[int] = []
+        writer = codec.writer()
+        self.may_write = writer is not None
+        """Whether records may go to the writer."""
+        self.writer = writer or Writer()
         self.limit = _FIRST_LIMIT
         self.owes_filler = False
         self._codec = codec
@@ -161,7 +174,7 @@ class ChannelBuffer:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to send."""
-        return not self.values and not self._columns and not self._sealed
+        return not self.count and not self._sealed
 
     @property
     def full(self) -> bool:
@@ -171,7 +184,7 @@ class ChannelBuffer:
     @property
     def count(self) -> int:
         """How many records wait to be sealed."""
-        return len(self.values) + self.column_count
+        return len(self.values) + self.writer.count + self.column_count
 
     def add_columns(self, run: ColumnRun, times: Indices | None) -> None:
         """Add a run of columns; there must be no records waiting, nor columns of another kind."""
@@ -184,22 +197,36 @@ class ChannelBuffer:
         """End the run in hand, so that a control element may follow it."""
         if self._columns:
             self._seal_columns()
+        written = self.writer.count
+        if written and (taken := self.writer.take()) is not None:
+            run, times = taken
+            self._add_run(written, [run], times)
         values = self.values
         if not values:
             return
-        count = len(values)
-        timestamps = self.timestamps or None
+        # Large records one by one: their consumer makes a run's values at once, and those of a second one in the memory
+        # of the first if that is free by then.
+        at_once = self.limit if self.limit < _LARGE_IF_SO_FEW else len(values)
+        for start in range(0, len(values), at_once):
+            self._seal_values(
+                values[start : start + at_once], self.timestamps[start : start + at_once]
+            )
+        values.clear()
+        self.timestamps.clear()
+
+    def _seal_values(self, values: list[Any], timestamps: list[int]) -> None:
         try:
             pieces = self._codec.encode_pieces(values)
         except (TypeError, ValueError) as error:
             raise OperatorFailed(self._operator, getattr(error, "value_repr", None)) from error
+        self._add_run(len(values), pieces, times_as_bytes(timestamps) if timestamps else None)
+
+    def _add_run(self, count: int, pieces: list[bytes], times: bytes | None) -> None:
         size = sum(map(len, pieces))
-        self._sealed += records_head(self._codec.tag, count, size, timestamps)
+        self._sealed += records_head(self._codec.tag, count, size, times)
         self._sealed += pieces
         self._sealed_bytes += size
         self.limit = max(1, min(_MOST_RECORDS, self._frame_bytes * count // max(1, size)))
-        values.clear()
-        self.timestamps.clear()
 
     def _seal_columns(self) -> None:
         runs, times, count = self._columns, self._column_times, self.column_count

@@ -89,6 +89,9 @@ class Link:
             None if isinstance(described.spec, SourceSpec) else build(described.spec)
         )
         self.takes_columns = self.operator is not None and self.operator.takes_columns
+        self._takes_times = self.takes_columns or (
+            self.operator is not None and self.operator.takes_time_columns
+        )
         self.main: list[Emit] = []
         self.sides: dict[str, list[Emit]] = {}
         self.edges: list[EdgeOutput] = []
@@ -123,7 +126,9 @@ class Link:
         operator = self.operator
         assert operator is not None  # noqa: S101  (a source has no input)
         if not self.takes_columns:
-            values, timestamps = plain_rows(values), plain_times(timestamps)
+            values = plain_rows(values)
+            if not self._takes_times:
+                timestamps = plain_times(timestamps)
         try:
             operator.process(values, timestamps, self.emit)
         except OperatorFailed:

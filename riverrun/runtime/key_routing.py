@@ -4,6 +4,9 @@ The compiled loop works out where whole numbers go. Where another key goes is re
 record, as long as there are not too many keys for that: a dict of a million keys is slow, since it is never in the
 CPU's caches, and large. Beyond that runs of keys that can be hashed as arrays are, all at once, and only others are
 still looked up.
+
+Plain records of a stream without a type are written for their consumers at once, while they are in the CPU's caches;
+others wait in lists until their run is encoded.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 from riverrun.api.functions import KeySelector
 from riverrun.api.resolve import key_callable
 from riverrun.graph.key_groups import owner_of
-from riverrun.loops import share
+from riverrun.loops import share, share_written
 from riverrun.runtime.buffers import ChannelBuffer
 from riverrun.runtime.run_keys import run_keys
 from riverrun.serde.stable_hash import hash_alike, key_group
@@ -26,6 +29,8 @@ _FEW_KEYS: Final = 1 << 16
 """Up to here a look into a dict costs less than to hash anew."""
 _MOST_KEYS: Final = 1 << 20
 """How many keys are remembered before that starts again: bounds memory, costs a hash a key."""
+_RUNS_IN_LISTS: Final = 64
+"""After a record that cannot be written: as many runs are not tried."""
 
 
 class _Owners(dict[Any, int]):
@@ -61,6 +66,9 @@ class ByKey:
         self._owners = _Owners(owners)
         self._values = tuple(buffer.values for buffer in buffers)
         self._times = tuple(buffer.timestamps for buffer in buffers)
+        self._writers = tuple(buffer.writer for buffer in buffers if buffer.may_write)
+        self._in_lists = 0
+        """Runs that are not tried to be written."""
 
     def __call__(self, values: list[Any], timestamps: list[int] | None) -> None:
         try:
@@ -68,11 +76,29 @@ class ByKey:
             if len(self._owners) > _FEW_KEYS and (hashes := hash_alike(keys)) is not None:
                 self._share(hashes, values, timestamps)
                 return
+            if self._writers and (written := self._write(keys, values, timestamps)):
+                if written == len(values):
+                    return
+                keys, values = keys[written:], values[written:]
+                timestamps = None if timestamps is None else timestamps[written:]
             share(self._owners, keys, values, self._values, timestamps, self._times, self._groups)
         except Exception:
             for value in values:  # fails again where it failed, with the record in hand
                 self._owners[self._key(value)]
             raise
+
+    def _write(self, keys: list[Any], values: list[Any], timestamps: list[int] | None) -> int:
+        """Write records up to the first that must go into a list; how many."""
+        if self._in_lists:
+            self._in_lists -= 1
+            return 0
+        for buffer in self._buffers:
+            if buffer.values:
+                buffer.seal()
+        written = share_written(self._writers, self._owners, keys, values, timestamps, self._groups)
+        if written < len(values):
+            self._in_lists = _RUNS_IN_LISTS
+        return written
 
     def _share(self, hashes: Any, values: list[Any], timestamps: list[int] | None) -> None:
         owners = self._by_group[(hashes % np.uint64(len(self._by_group))).astype(np.intp)]

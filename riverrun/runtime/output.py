@@ -69,7 +69,7 @@ class EdgeOutput:
         debloated: bool = False,
     ) -> None:
         self.edge = edge
-        codec = codec_for(edge.type_info)
+        codec = codec_for(edge.type_info, rows=not edge.takes_columns)
         channels = [
             Channel(producer, edge.edge, consumer, edge.targets[consumer])
             for consumer in edge.consumers

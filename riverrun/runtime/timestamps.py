@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -18,9 +17,10 @@ from riverrun.api.watermark_strategy import (
 from riverrun.core.clock import Clock
 from riverrun.core.errors import ProgramError
 from riverrun.core.short_repr import short_repr
+from riverrun.loops import extent
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.run_keys import run_lookup
-from riverrun.serde.columns import ColumnRun
+from riverrun.serde.columns import ColumnRun, TimeColumn
 
 AssignRun: TypeAlias = Callable[[list[Any], list[int] | None], list[int]]
 """From a run's values and the timestamps they have so far to the ones they get."""
@@ -63,7 +63,7 @@ class _AssignedTimes:
 
     def __call__(self, values: list[Any], timestamps: list[int] | None) -> list[int]:
         times = self._assigned(values, timestamps)
-        if _fit(times):
+        if extent(times) is not None:
             return times
         checked = []
         for value, time in zip(values, times, strict=True):
@@ -109,13 +109,15 @@ class _ColumnTimes:
             ) from error
 
 
-def _fit(times: list[int]) -> bool:
-    """Whether these are ints of 64 bits: one pass in C, the first one's type stands for all."""
-    try:
-        array("q", times)
-    except (TypeError, OverflowError):
-        return False
-    return type(times[0]) is int
+def first_and_last(timestamps: list[int]) -> tuple[int, int]:
+    """The least and the greatest of timestamps, of which there must be some.
+
+    >>> first_and_last([20, 10, 30])
+    (10, 30)
+    """
+    if isinstance(timestamps, TimeColumn):
+        return timestamps.extent()
+    return extent(timestamps) or (min(timestamps), max(timestamps))
 
 
 def whole_millis(time: Any) -> int:

@@ -25,9 +25,8 @@ from riverrun.core.errors import ProgramError
 from riverrun.metrics.groups import MetricGroup
 from riverrun.protocol.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from riverrun.runtime.emit import Emit, TimeOutput
-from riverrun.runtime.timestamps import whole_millis
+from riverrun.runtime.timestamps import first_and_last, whole_millis
 from riverrun.runtime.valve import CombinedTime
-from riverrun.serde.columns import TimeColumn
 
 _LATEST: Final = MAX_WATERMARK - 1
 """The last watermark before that of the end of input, which only the end may bring."""
@@ -68,8 +67,7 @@ class BoundedGeneration:
 
     def observe(self, timestamps: list[int]) -> None:
         """Learn from the timestamps of a run."""
-        greatest = timestamps.greatest() if isinstance(timestamps, TimeColumn) else max(timestamps)
-        self._greatest = max(self._greatest, greatest)
+        self._greatest = max(self._greatest, first_and_last(timestamps)[1])
 
     def periodic(self, output: WatermarkOutput) -> None:
         output.emit_watermark(self._greatest - self._behind)

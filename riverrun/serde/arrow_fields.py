@@ -21,6 +21,7 @@ __all__ = [
     "NamedTupleFields",
     "RowFields",
     "TupleFields",
+    "is_made_of_fields",
     "is_plain_dataclass",
 ]
 
@@ -174,6 +175,17 @@ def is_plain_dataclass(cls: type[Any]) -> bool:
         return False
     init_only = cls.__init__.__code__.co_argcount - 1 != len(fields(cls))
     return not init_only and not any(_defines(cls, name) for name in _OWN_WAYS)
+
+
+def is_made_of_fields(cls: type[Any]) -> bool:
+    """Whether to set the fields of a plain dataclass is all that its ``__init__`` does."""
+    if not is_plain_dataclass(cls):
+        return False
+    if cls.__dict__["__dataclass_params__"].frozen:
+        return True
+    # The generated method has no file of its own.
+    is_generated = cls.__init__.__code__.co_filename == "<string>"
+    return is_generated and not _defines(cls, "__setattr__")
 
 
 def _defines(cls: type[Any], name: str) -> bool:

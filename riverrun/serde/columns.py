@@ -216,9 +216,9 @@ class TimeColumn(Times):
             self._times = self.array.tolist()
         return self._times
 
-    def greatest(self) -> int:
-        """The greatest of them; there must be one."""
-        return int(self.array.max())
+    def extent(self) -> tuple[int, int]:
+        """The least and the greatest of them; there must be one."""
+        return int(self.array.min()), int(self.array.max())
 
     def __len__(self) -> int:
         return len(self.array)

@@ -8,9 +8,10 @@ import cloudpickle
 
 from riverrun import loops
 from riverrun.core.short_repr import short_repr
-from riverrun.loops.pure import is_plain
+from riverrun.loops.written import is_plain
 from riverrun.serde.columns import plain_rows
 from riverrun.serde.composite_types import RowTypeInfo
+from riverrun.serde.shapes import SHAPED, decoded, shape_of
 from riverrun.serde.type_info import TypeInformation
 
 __all__ = ["PickleRunCodec", "UnpicklableValue", "pickled"]
@@ -51,28 +52,42 @@ class UnpicklableValue(TypeError):  # noqa: N818 - the name says what it is abou
 class PickleRunCodec:
     """Any Python values; what pickle cannot do, and what it names in ``__main__``, by cloudpickle.
 
-    With a type, rows get the names that the type gives them, as they do in an Arrow run.
+    With a type, rows get the names that the type gives them, as they do in an Arrow run; with ``rows``, too, values
+    of its shape, if it has one, are written as that.
     """
 
     tag: Final = 0
 
-    def __init__(self, type_info: TypeInformation | None = None) -> None:
+    def __init__(self, type_info: TypeInformation | None = None, *, rows: bool = False) -> None:
         self._coerce = None
+        self._shape = shape_of(type_info) if rows and type_info is not None else None
         if type_info is not None and _has_named_rows(type_info):
             self._coerce = type_info.coerce
 
+    def writer(self) -> loops.Writer | None:
+        """A writer, if plain values are encoded as they are."""
+        return loops.Writer(self._shape) if self._coerce is None else None
+
     def encode(self, values: list[Any]) -> bytes:
         """The values as a pickle; `UnpicklableValue` names the value that has none."""
-        return pickled(self._coerced(values))
+        return self._shaped(values) or pickled(self._coerced(values))
 
     def encode_pieces(self, values: list[Any]) -> list[bytes]:
         """The same pickle in pieces, of which large ``bytes`` are the values' own."""
-        return pickled_pieces(self._coerced(values))
+        shaped = self._shaped(values)
+        return pickled_pieces(self._coerced(values)) if shaped is None else [shaped]
 
     def decode(self, data: bytes | memoryview) -> list[Any]:
         """The values of a pickle."""
+        if self._shape is not None and data[0] == SHAPED:
+            return decoded(data, self._shape)
         values = loops.decode(data)
         return pickle.loads(data) if values is None else values
+
+    def _shaped(self, values: list[Any]) -> bytes | None:
+        if self._shape is None or len(values) < _MANY:
+            return None
+        return loops.encode_shaped(plain_rows(values), self._shape)
 
     def _coerced(self, values: list[Any]) -> list[Any]:
         values = plain_rows(values)

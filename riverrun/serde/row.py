@@ -226,6 +226,13 @@ def names_of(row: Row) -> tuple[str, ...] | None:
     return row._fields
 
 
+def row_attributes(
+    names: tuple[str, ...] | None,
+) -> tuple[str, tuple[tuple[str, Any, Any], ...]]:
+    """The attribute of an INSERT row that has the values, and the others: name, value, and what stands for it."""
+    return "_values", (("_fields", names, None), ("_row_kind", RowKind.INSERT, RowKind.INSERT))
+
+
 def sorted_by_name(row: Row) -> tuple[tuple[str, ...] | None, list[Any]]:
     """The names and values of a row in the order of the names; as they stand without names."""
     if row._fields is None:

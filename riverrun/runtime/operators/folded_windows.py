@@ -33,6 +33,7 @@ from riverrun.runtime.operators.window_contents import STATE
 from riverrun.runtime.operators.window_marks import Marks
 from riverrun.runtime.operators.window_namespaces import MAX_TIME
 from riverrun.runtime.slices import Piece, Slicing
+from riverrun.runtime.timestamps import first_and_last
 from riverrun.state.backend import NO_KEY
 from riverrun.state.folding import Aggregating, Folding, Reducing
 from riverrun.state.namespace_runs import NamespaceRuns
@@ -69,6 +70,8 @@ def slicing_of(spec: WindowSpec) -> Slicing | None:
 
 class FoldedWindowOperator(WindowOperator):
     """One accumulator for each key and window."""
+
+    takes_time_columns = True
 
     def __init__(self, spec: WindowSpec, slicing: Slicing) -> None:
         super().__init__(spec)
@@ -146,12 +149,12 @@ class FoldedWindowOperator(WindowOperator):
     ) -> None:
         if timestamps is None:
             raise MissingTimestamp(self._name, short_repr(values[0]), repr(self._assigner))
-        earliest, latest = min(timestamps), max(timestamps)
+        earliest, latest = first_and_last(timestamps)
         if earliest < self._horizon or latest > self._latest:
-            keys, values, timestamps = self._take_beside(keys, values, timestamps)
+            keys, values, timestamps = self._take_beside(keys, values, list(timestamps))
             if not keys:
                 return
-            earliest, latest = min(timestamps), max(timestamps)
+            earliest, latest = first_and_last(timestamps)
         slicing = self._slicing
         start, end = slicing.bounds(earliest)
         if latest < end:  # most often: a run is short beside a window

@@ -23,6 +23,7 @@ from riverrun.runtime.operators.join_buffer import JoinBuffer
 from riverrun.runtime.operators.join_side import JoinSide
 from riverrun.runtime.operators.operator import OperatorContext
 from riverrun.runtime.run_keys import KeysOf
+from riverrun.runtime.timestamps import first_and_last
 from riverrun.state.backend import NO_KEY
 
 _LEFT: Final = 0
@@ -163,7 +164,9 @@ class IntervalJoinOperator(CoFunctionOperator):
 
     def _earliest(self, values: list[Any], timestamps: list[int] | None) -> int:
         """The first of the times of a run."""
-        earliest = MIN_TIMESTAMP if timestamps is None else min(timestamps, default=MAX_WATERMARK)
+        if not values:
+            return MAX_WATERMARK
+        earliest = MIN_TIMESTAMP if timestamps is None else first_and_last(timestamps)[0]
         if earliest == MIN_TIMESTAMP:
             times = repeat(MIN_TIMESTAMP) if timestamps is None else timestamps
             for value, time in zip(values, times, strict=False):  # noqa: B007  (the value is named)
@@ -205,7 +208,7 @@ class IntervalJoinOperator(CoFunctionOperator):
         out, out_times = gathered.main
         loops.meet(
             self._join, values, keys, self._context, self._holder, out, OutputTag, gathered.add_side, times, out_times,
-            other.hand.buckets, other.buffer.width, own.lower_ms, own.upper_ms, own is self._left,
+            other.hand.buckets, other.hand.width, own.lower_ms, own.upper_ms, own is self._left,
         )  # fmt: skip
 
     def _meet_stored(

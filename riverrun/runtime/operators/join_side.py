@@ -75,7 +75,7 @@ class JoinSide:
 
     def forget(self, watermark: int) -> None:
         """Forget what is at hand and has no partners to come."""
-        width = self.buffer.width
+        width = self.hand.width
         if watermark == MAX_WATERMARK:
             self.hand.drop(MAX_WATERMARK)
         else:

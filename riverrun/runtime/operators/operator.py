@@ -60,6 +60,9 @@ class Operator(ABC):
     takes_columns: bool = False
     """Whether runs may come as a ColumnRun with a TimeColumn (or as lists all the same); if not, they
     are always lists."""
+    takes_time_columns: ClassVar[bool] = False
+    """Whether the timestamps of a run of records may come as a TimeColumn: an operator that looks at the first
+    and the last of them only saves an int for each record."""
 
     def open(self, context: OperatorContext) -> None:  # noqa: B027  (an optional hook)
         """Prepare to run, in the worker: called once, before anything else."""

@@ -2,7 +2,6 @@
 
 import gc
 import importlib
-import math
 import pickle
 import sys
 import weakref
@@ -21,37 +20,10 @@ from hypothesis import strategies as st
 from riverrun import loops
 from riverrun.api.output_tag import OutputTag
 from riverrun.loops import at_record, pure
+from riverrun.loops.written import is_plain
 from riverrun.runtime.failures import operator_failed
 from riverrun.serde.stable_hash import key_group
-
-_MODULES = ["pure", *(["_compiled"] if loops.COMPILED else [])]
-
-
-@pytest.fixture(params=_MODULES)
-def module(request: pytest.FixtureRequest) -> ModuleType:
-    return importlib.import_module(f"riverrun.loops.{request.param}")
-
-
-plain = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False)
-    | st.text(max_size=300)
-    | st.binary(max_size=300),
-    lambda inner: st.lists(inner, max_size=5).map(tuple),
-    max_leaves=8,
-)
-_EDGES = [
-    sign * (2**bits + more)
-    for bits in (0, 7, 8, 15, 16, 31, 32, 39, 40, 47, 55, 62)
-    for more in (-1, 0, 1)
-    for sign in (1, -1)
-]
-
-
-def _both() -> list[ModuleType]:
-    return [importlib.import_module(f"riverrun.loops.{name}") for name in _MODULES]
+from tests.contract.loops.shared import EDGES, Groups, Halves, both, plain, same
 
 
 class TestPickles:
@@ -59,21 +31,21 @@ class TestPickles:
     def test_plain_values_are_read_as_they_were_by_either_and_by_pickle(
         self, values: list[Any]
     ) -> None:
-        for module in _both():
+        for module in both():
             data = module.encode(values)
             if data is None:
                 assert module is pure  # only the first value's parts are looked at, one level deep
                 continue
-            for reader in _both():
+            for reader in both():
                 read = reader.decode(data)
-                assert read is None or _same(read, values)
-            assert _same(pickle.loads(data), values)
+                assert read is None or same(read, values)
+            assert same(pickle.loads(data), values)
 
     def test_every_width_of_number_comes_back(self, module: ModuleType) -> None:
-        data = module.encode(_EDGES)
+        data = module.encode(EDGES)
 
-        assert pickle.loads(data) == _EDGES
-        assert module.decode(data) in (None, _EDGES)
+        assert pickle.loads(data) == EDGES
+        assert module.decode(data) in (None, EDGES)
 
     @pytest.mark.parametrize(
         "value", [[1], {"a": 1}, {1}, 2**63, 1 + 2j, bytearray(b"x"), "\ud800", OutputTag("x")]
@@ -83,7 +55,7 @@ class TestPickles:
     ) -> None:
         data = module.encode([(value,)])
 
-        assert data is None or _same(pickle.loads(data), [(value,)])
+        assert data is None or same(pickle.loads(data), [(value,)])
 
     def test_subclasses_of_plain_types_are_not_plain(self, module: ModuleType) -> None:
         class Named(tuple[int, int]):  # noqa: SLOT001
@@ -101,34 +73,21 @@ class TestPickles:
     @given(st.binary(max_size=80))
     def test_any_bytes_are_read_as_pickle_reads_them_or_not_at_all(self, tail: bytes) -> None:
         data = b"\x80\x05](" + tail
-        for module in _both():
+        for module in both():
             try:
                 read = module.decode(data)
             except UnicodeDecodeError:
                 read = None
             if read is not None:
-                assert _same(read, pickle.loads(data))
+                assert same(read, pickle.loads(data))
 
     @given(st.lists(plain, min_size=1, max_size=10), st.data())
     def test_pickles_that_break_off_are_left(self, values: list[Any], data: st.DataObject) -> None:
-        for module in _both():
+        for module in both():
             whole = module.encode(values)
             if whole is not None:
                 size = data.draw(st.integers(0, len(whole) - 1))
                 assert module.decode(memoryview(whole)[:size]) is None
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal, of the same types, with the same signs of zero."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, float):
-        return bool(math.copysign(1, one) == math.copysign(1, other) and one == other)
-    if isinstance(one, OutputTag):
-        return bool(one.tag_id == other.tag_id)
-    return bool(one == other)
 
 
 class TestItems:
@@ -147,29 +106,11 @@ class TestItems:
         assert module.items(values, index) in (None, [value[index] for value in values])
 
 
-class _Halves(dict[Any, int]):
-    def __missing__(self, key: Any) -> int:
-        if key == "bad":
-            raise KeyError(key)
-        owner: int = key % 2
-        self[key] = owner
-        return owner
-
-
-class _Groups(dict[Any, int]):
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self._groups = groups
-
-    def __missing__(self, key: Any) -> int:
-        return key_group(key, self._groups)
-
-
 class TestShare:
     def test_each_value_to_its_owner_in_order(self, module: ModuleType) -> None:
         sinks: tuple[list[Any], ...] = ([], [])
 
-        module.share(_Halves(), [1, 2, 3, 1], ["a", "b", "c", "d"], sinks)
+        module.share(Halves(), [1, 2, 3, 1], ["a", "b", "c", "d"], sinks)
 
         assert sinks == (["b"], ["a", "c", "d"])
 
@@ -177,7 +118,7 @@ class TestShare:
         sinks: tuple[list[Any], ...] = ([], [])
         times: tuple[list[int], ...] = ([], [])
 
-        module.share(_Halves(), [1, 2, 3, 1], "abcd", sinks, [10, 20, 30, 40], times, None)
+        module.share(Halves(), [1, 2, 3, 1], "abcd", sinks, [10, 20, 30, 40], times, None)
 
         assert sinks == (["b"], ["a", "c", "d"])
         assert times == ([20], [10, 30, 40])
@@ -188,10 +129,10 @@ class TestShare:
     )
     def test_groups_are_those_of_the_stable_hash(self, keys: list[Any], groups: int) -> None:
         by_group = array("i", range(groups)).tobytes()
-        for module in _both():
+        for module in both():
             sinks: tuple[list[Any], ...] = tuple([] for _ in range(groups))
 
-            module.share(_Groups(groups), keys, keys, sinks, None, (), by_group)
+            module.share(Groups(groups), keys, keys, sinks, None, (), by_group)
 
             for group, found in enumerate(sinks):
                 expected = [key for key in keys if key_group(key, groups) == group]
@@ -199,18 +140,18 @@ class TestShare:
 
     @pytest.mark.parametrize("by_group", [b"", b"123", "text"])
     def test_groups_that_are_no_numbers_are_refused(self, by_group: Any) -> None:
-        if len(_both()) == 1:
+        if len(both()) == 1:
             pytest.skip("no compiler was there")
         with pytest.raises(TypeError, match="32-bit"):
-            _both()[-1].share({}, [], [], (), None, (), by_group)
+            both()[-1].share({}, [], [], (), None, (), by_group)
 
     def test_an_owner_that_cannot_be_worked_out_is_an_error(self, module: ModuleType) -> None:
         with pytest.raises(KeyError):
-            module.share(_Halves(), ["bad"], ["a"], ([], []))
+            module.share(Halves(), ["bad"], ["a"], ([], []))
 
     def test_a_key_without_a_hash_is_an_error(self, module: ModuleType) -> None:
         with pytest.raises(TypeError, match="unhashable"):
-            module.share(_Halves(), [[]], ["a"], ([], []))
+            module.share(Halves(), [[]], ["a"], ([], []))
 
 
 def _add(total: int, value: int) -> int | None:
@@ -232,7 +173,7 @@ class TestFold:
     def test_all_do_the_same(self, records: list[tuple[int, int]]) -> None:
         keys, values = [key for key, _ in records], [value for _, value in records]
         found: list[Any] = []
-        for module in _both():
+        for module in both():
             data: dict[int, int] = {}
             entries: dict[int, int] = {}
             fresh: list[int] = []
@@ -255,6 +196,28 @@ class TestFold:
 
     def test_any_sequence_is_a_column(self, module: ModuleType) -> None:
         assert module.fold({}, ("a", "a"), range(2), max) == [0, 1]
+
+
+class TestQuiet:
+    """Tuples of plain values that a state keeps are no work for the collector."""
+
+    @pytest.mark.parametrize(
+        ("parts", "plain"),
+        [([1, "a", 2.5, b"x", None, True], True), ([[]], False), ([1, [2]], False)],
+    )
+    def test_what_a_fold_keeps(
+        self,
+        module: ModuleType,
+        parts: list[Any],
+        plain: bool,
+    ) -> None:
+        made = tuple(parts)
+        data: dict[str, Any] = {"a": 1}
+
+        module.fold(data, ["a"], [2], lambda _before, _value: made)
+
+        assert data["a"] is made
+        assert gc.is_tracked(made) is not (plain and module is not pure)
 
 
 class _Holder(loops.KeyHolder):
@@ -326,7 +289,7 @@ class TestHold:
         for bucket in expected.values():
             bucket.update({key: held[0] for key, held in bucket.items() if len(held) == 1})
 
-        for module in _both():
+        for module in both():
             buckets: dict[int, dict[int, Any]] = {}
             new: list[int] = []
             done = 0
@@ -414,7 +377,7 @@ class TestMeet:
                     pair = (value, partner, time, at) if left else (partner, value, at, time)
                     expected.append(((key, *pair), max(time, at)))
 
-        for module in _both():
+        for module in both():
             out, times, _ = _met(
                 module, held=waiting, run=coming, width=width, lower=lower, upper=upper, left=left
             )
@@ -465,20 +428,20 @@ class TestColumns:
 
     @given(st.lists(st.one_of(plain, plain.map(lambda value: [value])), max_size=40))
     def test_all_are_plain_or_one_is_not(self, values: list[Any]) -> None:
-        expected = all(map(pure.is_plain, values))
+        expected = all(map(is_plain, values))
 
-        for module in _both():
+        for module in both():
             assert module.all_plain(dict(enumerate(values))) == expected
 
-    @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.sampled_from(_EDGES)))
+    @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.sampled_from(EDGES)))
     def test_whole_numbers_are_words(self, values: list[int]) -> None:
-        for module in _both():
+        for module in both():
             found = module.words(dict(enumerate(values)), int)
             assert list(memoryview(found).cast("q")) == values
 
     @given(st.lists(st.floats()))
     def test_floats_are_words_with_all_their_bits(self, values: list[float]) -> None:
-        for module in _both():
+        for module in both():
             found = module.words(dict(enumerate(values)), float)
             assert found == array("d", values).tobytes()
 
@@ -554,5 +517,5 @@ def test_the_compiled_module_has_all_names() -> None:
         pytest.skip("riverrun was installed where there is no C compiler, or RIVERRUN_PURE is set")
     compiled = importlib.import_module("riverrun.loops._compiled")
 
-    assert set(pure.NAMES) <= set(vars(compiled))
+    assert set(pure.__all__) <= set(vars(compiled))
     assert Path(loops.__file__).with_name("pure.py").exists()

@@ -63,6 +63,7 @@ def test_a_sealed_graph_is_read_without_touching_the_users_objects() -> None:
     assert [type(e.partitioning) for e in sealed.edges] == [
         type(e.partitioning) for e in graph.edges
     ]
+    assert [e.takes_columns for e in sealed.edges] == [False, False, False]
     assert kind_of(sealed.vertices[0].operators[0]) is OperatorKind.SOURCE
     assert kind_of(sealed.vertices[-1].operators[-1]) is OperatorKind.SINK
 

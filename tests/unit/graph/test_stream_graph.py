@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from riverrun.api.batch_functions import BatchFormat
+from riverrun.connectors.discard import DiscardingSink
 from riverrun.core.errors import ProgramError
+from riverrun.graph.column_specs import MapBatchesSpec
 from riverrun.graph.partitioning import (
     Broadcast,
     Forward,
@@ -12,7 +15,7 @@ from riverrun.graph.partitioning import (
     Rescale,
     Shuffle,
 )
-from riverrun.graph.specs import ReduceSpec
+from riverrun.graph.specs import ReduceSpec, SinkSpec
 from riverrun.graph.stream_graph import (
     StreamGraph,
     StreamGraphSettings,
@@ -338,3 +341,18 @@ class TestTypesOnTheWire:
 
         assert [edge.type_info for edge in graph.out_edges(as_rows.id)] == [rows]
         assert [edge.type_info for edge in graph.out_edges(as_pairs.id)] == [None]
+
+    def test_an_edge_knows_whether_its_reader_would_rather_have_columns(
+        self, program: Program
+    ) -> None:
+        rows = Types.ROW([Types.LONG()])
+        typed = program.map("rows", program.source("a"), output_type=rows)
+        program.map("records", typed)
+        program.add(MapBatchesSpec(same, rows, BatchFormat.ARROW), "columns", typed)
+        program.add(SinkSpec(DiscardingSink()), "all the same", typed)
+        program.sink("a sink of records", typed)
+
+        graph = program.stream_graph()
+
+        found = [edge.takes_columns for edge in graph.out_edges(typed.id)]
+        assert found == [False, True, True, False]

@@ -129,29 +129,35 @@ def test_bounds_that_leave_nothing_give_nothing() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    ("lower", "upper", "left_until", "right_until"),
-    [(-3, 5, 16, 14), (2, 5, 15, 10), (-5, -2, 10, 15), (0, 0, 10, 10)],
+    ("lower", "upper", "until", "until_at_hand"),
+    [
+        (-3, 5, (16, 14), (16, 14)),
+        (2, 5, (15, 10), (16, 11)),
+        (-5, -2, (10, 15), (11, 16)),
+        (0, 0, (10, 10), (11, 11)),
+    ],
 )
 def test_records_are_kept_until_no_partner_can_come_for_any_of_their_bucket(
-    backend: str, lower: int, upper: int, left_until: int, right_until: int
+    backend: str, lower: int, upper: int, until: tuple[int, int], until_at_hand: tuple[int, int]
 ) -> None:
-    # A bucket is a quarter of the interval: with bounds -3 .. +5 the record of 10 goes with that of 11.
+    # A bucket is a quarter of the interval: with bounds -3 .. +5 the record of 10 goes with that of 11. At hand it is
+    # twice as wide.
     with Joins(lower, upper).harness(backend) as harness:
         harness.push(("k", "L"), 10)
         harness.push_second(("k", "R"), 10)
         for clock in range(9, 18):
             harness.watermark(clock)
-            assert buffered(harness, "left", "k") == [10] * (clock < left_until)
-            assert buffered(harness, "right", "k") == [10] * (clock < right_until)
+            assert buffered(harness, "left", "k") == [10] * (clock < until[0])
+            assert buffered(harness, "right", "k") == [10] * (clock < until[1])
         assert harness.keys("_interval_join.left") == []
 
-    for clock in range(9, 18):  # the same while they are at hand
+    for clock in range(9, 18):
         with Joins(lower, upper).harness(backend) as harness:
             harness.push(("k", "L"), 10)
             harness.push_second(("k", "R"), 10)
             harness.watermark(clock)
-            assert buffered(harness, "left", "k") == [10] * (clock < left_until)
-            assert buffered(harness, "right", "k") == [10] * (clock < right_until)
+            assert buffered(harness, "left", "k") == [10] * (clock < until_at_hand[0])
+            assert buffered(harness, "right", "k") == [10] * (clock < until_at_hand[1])
 
 
 def test_late_records_meet_nobody_and_go_to_their_side_outputs() -> None:

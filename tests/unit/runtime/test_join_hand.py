@@ -39,24 +39,27 @@ def test_what_is_at_hand_is_what_came_and_neither_went_nor_was_given_away(
             hand.hold(keys, values, times)
         elif what == "drop":
             hand.drop(given_to_it)
-            model = [record for record in model if record[1] // width > given_to_it]
+            model = [record for record in model if record[1] // hand.width > given_to_it]
         else:
-            pairs = {(time // width, key) for key, time, _ in model}
+            pairs = {(time // hand.width, key) for key, time, _ in model}
             taken = [
                 (bucket, key, as_list(held))
                 for bucket, part in hand.take(given_to_it)
                 for key, held in part.items()
             ]
-            assert len(taken) == max(0, len(pairs) - given_to_it)
+            wide = hand.width // width
+            whole = {(bucket // wide, key) for bucket, key, _ in taken}
+            assert len(whole) == max(0, len(pairs) - given_to_it)
             for bucket, key, held in taken:
                 own = [r for r in model if (r[1] // width, r[0]) == (bucket, key)]
                 assert held == sorted([(time, n) for _, time, n in own])
                 model = [record for record in model if record not in own]
-            left = {time // width for _, time, _ in model}
-            assert all(bucket >= max(left, default=bucket) for bucket, _, _ in taken)
+            assert not whole & {(time // hand.width, key) for key, time, _ in model}
+            left = {time // hand.width for _, time, _ in model}
+            assert all(bucket >= max(left, default=bucket) for bucket, _ in whole)
 
         assert all(hand.buckets.values())
-        assert hand.count >= len({(time // width, key) for key, time, _ in model})
+        assert hand.count >= len({(time // hand.width, key) for key, time, _ in model})
         for key in "ab":
             expected = [(t, n) for k, t, n in model if k == key and first <= t <= last]
             assert hand.between(key, first, last) == sorted(expected)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from operator import itemgetter
 
 from riverrun.core.ids import EdgeId
 from riverrun.graph.deployment import OutEdge
-from riverrun.graph.partitioning import Forward, Partitioning, Rebalance
+from riverrun.graph.partitioning import Forward, Hash, Partitioning, Rebalance
 from riverrun.protocol.elements import EndOfInput, LatencyMarker, Records, Watermark
 from riverrun.protocol.frames import FILLER, decode_elements, decode_header
 from riverrun.runtime.buffers import Producer
@@ -144,3 +145,31 @@ def test_sequence_numbers_count_the_frames_of_a_channel() -> None:
 
     numbers = [decode_header(frame).sequence for _, frame in outbox.take() if frame]
     assert numbers == [0, 1, 2, 3]
+
+
+def test_large_records_are_runs_of_their_own() -> None:
+    outbox = Outbox()
+    output = make_output(outbox, frame_bytes=1 << 10)
+    large = [bytes([i]) * 2000 for i in range(4)]
+    output.emit(large[:1], [1])
+    output.flush()  # only now it is known how large they are
+    outbox.take()
+
+    output.emit(large[1:], [2, 3, 4])
+
+    ((_, frame),) = outbox.take()
+    assert elements(frame) == [Records([large[i]], [i + 1]) for i in (1, 2, 3)]
+
+
+def test_what_the_writer_has_waits_and_leaves_as_lists_do() -> None:
+    outbox = Outbox()
+    output = make_output(outbox, partitioning=Hash(itemgetter(0)), timeout_ms=10)
+
+    output.emit([(1, "a")], [7])
+
+    assert (output.buffered, outbox.take()) == (1, [])
+    assert output.deadline(100.0, busy=False) == 100.0
+    output.control(Watermark(9))
+    (_, frame), _ = outbox.take()
+    assert elements(frame) == [Records([(1, "a")], [7]), Watermark(9)]
+    assert output.buffered == 0

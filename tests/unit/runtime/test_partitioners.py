@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,7 @@ from riverrun.runtime.output import EdgeOutput, Outbox
 from riverrun.runtime.partitioners import PartitionOutOfRange
 from riverrun.serde.runs import decode_run
 from riverrun.serde.stable_hash import KeyHashError, key_group
+from riverrun.serde.types import NamedTupleTypeInfo, TypeInformation, Types
 
 
 def identity(value: Any) -> Any:
@@ -46,6 +48,21 @@ def sent(
 ) -> dict[int, list[Any]]:
     """Emit ``values`` in two runs and decode what each consumer got, with timestamps if there are any."""
     outbox = Outbox()
+    output = _output(partitioning, consumers, outbox)
+    half = len(values) // 2
+    for part in (slice(0, half), slice(half, None)):
+        if values[part]:
+            output.emit(values[part], None if timestamps is None else timestamps[part])
+    output.flush()
+    return _received(outbox, consumers)
+
+
+def _output(
+    partitioning: Partitioning,
+    consumers: int,
+    outbox: Outbox,
+    type_info: TypeInformation | None = None,
+) -> EdgeOutput:
     edge = OutEdge(
         edge=EdgeId(1),
         operator=0,
@@ -55,30 +72,31 @@ def sent(
         consumer_parallelism=consumers,
         max_parallelism=128,
         targets={i: i for i in range(consumers)},
+        type_info=type_info,
+        takes_columns=False,
     )
-    output = EdgeOutput(
+    return EdgeOutput(
         edge,
         producer=Producer("op", 0, 0),
         frame_bytes=1 << 16,
         outbox=outbox,
         rng=random.Random(7),
     )
-    half = len(values) // 2
-    for part in (slice(0, half), slice(half, None)):
-        if values[part]:
-            output.emit(values[part], None if timestamps is None else timestamps[part])
-    output.flush()
+
+
+def _received(
+    outbox: Outbox, consumers: int, type_info: TypeInformation | None = None
+) -> dict[int, list[Any]]:
     got: dict[int, list[Any]] = {i: [] for i in range(consumers)}
     for target, frame in outbox.take():
         if not frame:
             continue
         assert decode_header(frame).consumer == target
-        for element in decode_elements(frame, lambda tag, data: decode_run(tag, data, None)):
+        for element in decode_elements(frame, lambda tag, data: decode_run(tag, data, type_info)):
             assert isinstance(element, Records)
-            if timestamps is None:
+            if element.timestamps is None:
                 got[target] += element.values
             else:
-                assert element.timestamps is not None
                 got[target] += list(zip(element.values, element.timestamps, strict=True))
     return got
 
@@ -191,3 +209,97 @@ def test_many_keys_are_hashed_as_arrays_and_go_where_few_go(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(key_routing, "_FEW_KEYS", 0)
         assert sent(Hash(identity), keys, consumers=consumers, timestamps=times) == few
+
+
+_PAYLOADS = st.sampled_from([1, "text", None, (1, 2.5), [1], {"a": 1}, 2**70])
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 9), _PAYLOADS), max_size=5), max_size=12),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_plain_and_other_records_keep_their_order(
+    runs: list[list[tuple[int, Any]]],
+    tries_after: int,
+    timed: bool,
+) -> None:
+    outbox = Outbox()
+    output = _output(Hash(itemgetter(0)), 3, outbox)
+    expected: dict[int, list[Any]] = {i: [] for i in range(3)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_routing, "_RUNS_IN_LISTS", tries_after)
+        for number, run in enumerate(runs):
+            output.emit(list(run), [number] * len(run) if timed else None)
+            for value in run:
+                owner = key_group(value[0], 128) * 3 // 128
+                expected[owner].append((value, number) if timed else value)
+        output.flush()
+
+    assert _received(outbox, 3) == expected
+
+
+class Price(NamedTuple):
+    auction: int
+    price: float
+    note: str | None
+
+
+class Bargain(Price):
+    pass
+
+
+_PRICES = NamedTupleTypeInfo(Price, [Types.LONG(), Types.DOUBLE(), Types.STRING()])
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.builds(
+                Price,
+                st.integers(0, 9),
+                st.sampled_from([0.5, 2, None]),
+                st.sampled_from(["a", None, "\ud800", "x" * (1 << 16)]),
+            ),
+            max_size=4,
+        ),
+        max_size=8,
+    ),
+    st.sampled_from([Hash(itemgetter(0)), Rebalance(), Global()]),
+    st.integers(0, 2),
+)
+def test_records_of_a_type_arrive_whether_they_are_written_as_rows_or_not(
+    runs: list[list[Price]], partitioning: Partitioning, tries_after: int
+) -> None:
+    outbox = Outbox()
+    output = _output(partitioning, 2, outbox, _PRICES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_routing, "_RUNS_IN_LISTS", tries_after)
+        for run in runs:
+            output.emit(list(run), None)
+        output.flush()
+
+    received = _received(outbox, 2, _PRICES)
+
+    everything = [price for run in runs for price in run]
+    arrived = [price for prices in received.values() for price in prices]
+    assert sorted(arrived, key=repr) == sorted(
+        (p._replace(price=p.price and float(p.price)) for p in everything), key=repr
+    )
+    assert {type(price) for price in arrived} <= {Price}
+    if isinstance(partitioning, Hash):
+        for consumer, prices in received.items():
+            mine = [p for p in everything if key_group(p.auction, 128) * 2 // 128 == consumer]
+            assert prices == mine
+
+
+def test_a_record_of_another_type_is_refused_behind_records_that_were_written() -> None:
+    output = _output(Hash(itemgetter(0)), 2, Outbox(), _PRICES)
+    output.emit([Price(1, 1.0, None)], None)
+    output.emit([Price(1, 1.0, 7)], None)  # type: ignore[arg-type]
+
+    with pytest.raises(OperatorFailed) as failed:
+        output.flush()
+
+    assert "note" in str(failed.value.__cause__)
+    assert "7" in str(failed.value.__cause__)

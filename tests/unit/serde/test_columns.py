@@ -78,7 +78,7 @@ def test_times_read_like_a_list_of_ints() -> None:
     assert times[1] == 3
     assert type(times[1]) is int
     assert times[1:] == [3, 9]
-    assert times.greatest() == 9
+    assert times.extent() == (min(times), 9)
     assert TimeColumn.from_bytes(times.tobytes()) == times
     assert pickle.loads(pickle.dumps(times)) == times
 
