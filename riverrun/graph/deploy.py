@@ -25,6 +25,7 @@ from riverrun.graph.layers import (
     plan_layers,
     relays_of,
 )
+from riverrun.graph.partitioning import Broadcast
 from riverrun.protocol.snapshots import TaskRestore
 
 _FROM_NOTHING: Final[Mapping[SubtaskId, TaskRestore]] = MappingProxyType({})
@@ -119,8 +120,19 @@ class _Writer:
             targets={c: self.plan.hop(edge, slot.subtask, c, layer + 1) for c in consumers},
             type_info=edge.type_info,
             takes_columns=edge.takes_columns,
+            beside=self._beside(edge),
             buffer_timeout_ms=edge.buffer_timeout_ms,
             target_name=target.operators[0].name,
+        )
+
+    def _beside(self, edge: JobEdge) -> tuple[EdgeId, ...]:
+        # A broadcast has one buffer for all consumers: it would leave for all of them whenever one has a full frame.
+        return tuple(
+            other.id
+            for other in self.graph.out_edges(edge.source)
+            if other.target == edge.target
+            and other.input_index != edge.input_index
+            and not isinstance(other.partitioning, Broadcast)
         )
 
     def _relay(self, slot: PlannedRelay, layer: int, partition: int) -> RelayDeployment:

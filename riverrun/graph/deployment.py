@@ -71,6 +71,8 @@ class OutEdge:
     type_info: TypeInformation | None = None
     takes_columns: bool = True
     """Whether who reads this edge would rather have columns than records."""
+    beside: tuple[EdgeId, ...] = ()
+    """Edges from this subtask into other inputs of the same consumers: their records should not be far apart."""
     buffer_timeout_ms: int = 10
     target_name: str = ""
     """Name of the operator that reads this edge, for messages."""

@@ -1,6 +1,7 @@
 """The end of a chain: one ``EdgeOutput`` per outgoing edge, and the outbox they all write to.
 
-When a frame leaves: the buffer is full; the buffer timeout passed; or a control element was emitted.
+When a frame leaves: the buffer is full; the buffer timeout passed; a control element was emitted; or a full
+frame leaves for another input of the same consumer, which would be ahead of what waits here otherwise.
 Under load the timeout stretches (a busy task fills its frames anyway), so frames grow by themselves; a
 task with time to spare does not wait for all of it.
 Each flush that may be the last for a while is followed by a filler row to the same target, because
@@ -10,8 +11,10 @@ Spark holds the last row of a channel back until another one comes.
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
+from riverrun.core.ids import EdgeId
 from riverrun.graph.deployment import OutEdge, TaskDeployment
 from riverrun.graph.partitioning import Broadcast, Forward, Global
 from riverrun.protocol.elements import Element
@@ -94,6 +97,7 @@ class EdgeOutput:
         self._outbox = outbox
         self._rng = rng
         self._timed = False
+        self._beside: list[EdgeOutput] = []
 
     def emit(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Buffer a run, and send what is full."""
@@ -117,7 +121,20 @@ class EdgeOutput:
             if buffer.count >= buffer.limit:
                 buffer.seal()
                 if buffer.full:
+                    for other in self._beside:
+                        other.send_beside(buffer)
                     self._send(buffer, filler=False)
+
+    def go_beside(self, others: Mapping[EdgeId, EdgeOutput]) -> None:
+        """Learn which outputs feed other inputs of the same consumers; ``others`` are all of the task."""
+        self._beside = [others[edge] for edge in self.edge.beside]
+
+    def send_beside(self, ahead: ChannelBuffer) -> None:
+        """Send what waits for a consumer of ``ahead``, the buffer of another output, before that leaves."""
+        consumers = {channel.consumer for channel in ahead.channels}
+        for buffer in self._buffers:
+            if not buffer.empty and not consumers.isdisjoint(c.consumer for c in buffer.channels):
+                self._send(buffer, filler=False)
 
     def control(self, element: Element) -> None:
         """Send ``element`` to every channel, after all that was emitted before it."""
@@ -206,7 +223,7 @@ def outputs_of(
 ) -> list[EdgeOutput]:
     """The outputs of a task, one for each of its outgoing edges."""
     rng = random.Random(settings.seed)  # noqa: S311  (shares records out; no secret)
-    return [
+    outputs = [
         EdgeOutput(
             edge,
             producer=Producer(
@@ -219,3 +236,7 @@ def outputs_of(
         )
         for edge in deployment.outputs
     ]
+    by_edge = {output.edge.edge: output for output in outputs}
+    for output in outputs:
+        output.go_beside(by_edge)
+    return outputs

@@ -133,6 +133,7 @@ def _out(number: int, last: OutEdge, tag: str | None) -> OutEdge:
         consumer_parallelism=1,
         targets={0: 0},
         type_info=last.type_info if tag is None else None,
+        beside=(),
     )
 
 

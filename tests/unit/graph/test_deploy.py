@@ -2,23 +2,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riverrun.api.co_functions import CoMapFunction
 from riverrun.core.ids import Attempt, EdgeId, JobId, SubtaskId
 from riverrun.graph.connections import consumers_of
 from riverrun.graph.deploy import deployments
 from riverrun.graph.deployment import Deployment, RelayDeployment, TaskDeployment
 from riverrun.graph.job_graph import JobGraph
 from riverrun.graph.layers import plan_layers
-from riverrun.graph.partitioning import Forward, Hash, Partitioning, Rebalance, Rescale
+from riverrun.graph.partitioning import Broadcast, Forward, Hash, Partitioning, Rebalance, Rescale
+from riverrun.graph.specs import CoMapSpec
 from riverrun.graph.transformations import Chaining, Transformation, Upstream
 from riverrun.protocol.snapshots import TaskRestore
 from tests.unit.graph.conftest import Program, deploy, partition, same, side, union
 
 Layers = tuple[tuple[Deployment, ...], ...]
 Channel = tuple[EdgeId, int, int]
+
+
+class NoCoMap(CoMapFunction):
+    """Described, never called."""
+
+    def map1(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def map2(self, value: Any) -> Any:
+        raise NotImplementedError
+
+
+_CO_MAP = CoMapSpec(NoCoMap())
 
 
 @st.composite
@@ -205,6 +221,35 @@ def test_a_stream_united_with_itself_has_two_separate_sets_of_channels() -> None
     assert isinstance(consumer, TaskDeployment)
     assert [(out.edge, out.consumers) for out in producer.outputs] == [(0, (0,)), (1, (0,))]
     assert [(into.edge, into.producers) for into in consumer.inputs] == [(0, (0,)), (1, (0,))]
+
+
+def test_edges_into_other_inputs_of_the_same_consumer_know_each_other() -> None:
+    program = Program()
+    source = program.source("a")
+    by_key, around = partition(source, Hash(same)), partition(source, Rebalance())
+    program.add(_CO_MAP, "both", union(by_key, program.source("b")), around)
+    program.sink("c", around)
+
+    (producer, other), *_ = program.deployments()
+
+    assert isinstance(producer, TaskDeployment)
+    assert isinstance(other, TaskDeployment)
+    first, second, sink = producer.outputs
+    assert (first.target_name, second.target_name, sink.target_name) == ("both", "both", "Sink: c")
+    assert (first.beside, second.beside, sink.beside) == ((second.edge,), (first.edge,), ())
+    assert [out.beside for out in other.outputs] == [()]
+
+
+def test_a_broadcast_does_not_leave_with_the_frames_of_single_consumers() -> None:
+    program = Program()
+    source = program.source("a")
+    program.add(_CO_MAP, "both", partition(source, Hash(same)), partition(source, Broadcast()))
+
+    (producer, *_), *_ = program.deployments()
+
+    assert isinstance(producer, TaskDeployment)
+    by_key, broadcast = producer.outputs
+    assert (by_key.beside, broadcast.beside) == ((), (by_key.edge,))
 
 
 def test_each_subtask_gets_what_it_starts_from(program: Program) -> None:

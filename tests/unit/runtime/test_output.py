@@ -22,9 +22,11 @@ def make_output(
     consumers: int = 1,
     timeout_ms: int = 10,
     frame_bytes: int = 1 << 16,
+    number: int = 1,
+    beside: tuple[int, ...] = (),
 ) -> EdgeOutput:
     edge = OutEdge(
-        edge=EdgeId(1),
+        edge=EdgeId(number),
         operator=0,
         tag=None,
         partitioning=partitioning or Forward(),
@@ -32,6 +34,7 @@ def make_output(
         consumer_parallelism=consumers,
         max_parallelism=128,
         targets={i: i for i in range(consumers)},
+        beside=tuple(map(EdgeId, beside)),
         buffer_timeout_ms=timeout_ms,
     )
     return EdgeOutput(
@@ -85,6 +88,39 @@ def test_a_full_frame_leaves_at_once_and_owes_its_filler() -> None:
     assert outbox.take()[-1] == (0, FILLER)
     output.flush()
     assert outbox.take() == []
+
+
+def test_what_waits_for_another_input_of_a_consumer_leaves_before_a_full_frame_for_it() -> None:
+    outbox = Outbox()
+    by_key = Hash(int)
+    few = make_output(outbox, partitioning=by_key, consumers=2)
+    many = make_output(
+        outbox, partitioning=by_key, consumers=2, number=2, beside=(1,), frame_bytes=64
+    )
+    many.go_beside({EdgeId(1): few, EdgeId(2): many})
+    key, other = _keys_of_two_consumers(by_key)
+
+    few.emit([key, other], None)
+    many.emit([key] * 300, None)
+
+    taken = [(decode_header(frame).edge, elements(frame)) for _, frame in outbox.take()]
+    assert taken[0] == (EdgeId(1), [Records([key])])
+    assert {edge for edge, _ in taken[1:]} == {EdgeId(2)}
+    few.flush()
+    left = [frame for _, frame in outbox.take()]
+    assert [elements(frame) for frame in left if frame != FILLER] == [[Records([other])]]
+    assert left.count(FILLER) == 2
+
+
+def _keys_of_two_consumers(by_key: Hash) -> tuple[int, int]:
+    first: dict[int, int] = {}
+    for key in range(100):
+        outbox = Outbox()
+        output = make_output(outbox, partitioning=by_key, consumers=2)
+        output.emit([key], None)
+        output.flush()
+        first.setdefault(outbox.take()[0][0], key)
+    return first[0], first[1]
 
 
 def test_a_negative_timeout_means_only_full_frames() -> None:
