@@ -82,6 +82,8 @@ def _how(results: Results) -> str:
         "- *records/s*: of a large run less a small one, so without the start of a system; *spread*: "
         "from the slowest round to the fastest, as a share of the median.\n"
         f"- *of the limit*: beside `{LIMIT}`, the same functions in a bare Python loop, one process a core.\n"
+        "- Ratios are medians of those within single rounds: a machine whose speed changes from one round to the next "
+        "changes both sides of each. So they need not be those of the medians beside them.\n"
         "- *riverrun is*: riverrun's records/s in units of that line's; **bold** where it misses what is wanted, "
         "or is behind where nothing was.\n"
         "- *CPU s per million*: CPU time of all processes per million records, without the start; *peak MB*: "

@@ -103,8 +103,8 @@ class Row:
         rate: Records/s, net of start-up.
         low: Of the slowest round.
         high: Of the fastest round.
-        of_limit: ``rate`` as a share of the bare loop's.
-        ratio: riverrun's rate in units of this one.
+        of_limit: The rate as a share of the bare loop's in the same round.
+        ratio: riverrun's rate in units of this one's in the same round.
         goal: What ``ratio`` is to be.
         cpu: CPU seconds per million records.
         peak_mb: The most memory that all processes held together.
@@ -150,10 +150,9 @@ def rows(measurements: Measurements, targets: Targets = TARGETS) -> list[Row]:
     own: dict[tuple[str, str], list[Measurement]] = {}
     for each in measurements:
         own.setdefault((each.workload, each.system), []).append(each)
-    rates = {where: statistics.median(m.rate for m in several) for where, several in own.items()}
     found = []
     for workload in dict.fromkeys(each.workload for each in measurements):
-        limit, ours = rates.get((workload, LIMIT)), rates.get((workload, OURS))
+        limit, ours = own.get((workload, LIMIT), []), own.get((workload, OURS), [])
         for system in dict.fromkeys(each.system for each in measurements):
             if several := own.get((workload, system)):
                 goal = targets.get((workload, system))
@@ -161,7 +160,7 @@ def rows(measurements: Measurements, targets: Targets = TARGETS) -> list[Row]:
     return found
 
 
-def _row(several: Measurements, limit: float | None, ours: float | None, goal: Goal | None) -> Row:
+def _row(several: Measurements, limit: Measurements, ours: Measurements, goal: Goal | None) -> Row:
     rates = [each.rate for each in several]
     rate = statistics.median(rates)
     return Row(
@@ -170,14 +169,19 @@ def _row(several: Measurements, limit: float | None, ours: float | None, goal: G
         rate=rate,
         low=min(rates),
         high=max(rates),
-        of_limit=None if limit is None else rate / limit,
-        ratio=None if ours is None else ours / rate,
+        of_limit=_beside(several, limit),
+        ratio=_beside(ours, several),
         goal=goal,
         cpu=_median(each.cpu_per_million for each in several),
         peak_mb=_median(each.peak_bytes and each.peak_bytes / 1e6 for each in several),
         start_seconds=statistics.median(each.start_seconds for each in several),
         rounds=len(several),
     )
+
+
+def _beside(these: Measurements, those: Measurements) -> float | None:
+    """Rates of these in units of those, round by round: a machine that changes its speed changes both."""
+    return _median(one.rate / other.rate for one, other in zip(these, those, strict=False))
 
 
 def _median(values: Iterable[float | None]) -> float | None:

@@ -65,6 +65,17 @@ def test_a_row_holds_medians_spread_and_costs() -> None:
     assert row.ratio == pytest.approx(1)
 
 
+def test_a_machine_that_becomes_slower_between_rounds_changes_no_ratio() -> None:
+    speeds = [("baseline", [4.0, 4.0, 2.0, 2.0, 2.0]), ("riverrun", [3.0, 3.0, 3.0, 1.5, 1.5])]
+    found = rows(
+        [measurement("keyed", system, rate, 1.0, 1) for system, rates in speeds for rate in rates]
+    )
+
+    limit, ours = found
+    assert limit.ratio == ours.of_limit == pytest.approx(0.75)
+    assert ours.rate / limit.rate == pytest.approx(1.5)
+
+
 def test_the_goals_are_those_of_parallelism_two() -> None:
     for workload in WORKLOADS:
         for peer in ("pyflink", "pyflink-thread"):
